@@ -35,13 +35,10 @@ void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
       *command
            ->add_option("files", options->settings.files, "measured kernels, or PyTorch's traces")
            ->required());
-  command
-      ->add_option("--gpu", options->settings.gpus,
-                   "the GPU whose rows and constants are taken, or its own file; parts of one die "
-                   "are fitted together (repeatable)")
-      ->required()
-      ->allow_extra_args(false)
-      ->take_all();
+  add_repeatable(*command, "--gpu", options->settings.gpus,
+                 "the GPU whose rows and constants are taken, or its own file; parts of one die "
+                 "are fitted together")
+      ->required();
   command
       ->add_option("--of", options->settings.of,
                    "which constants: kernels (default), architectures, collectives, exchanges or "

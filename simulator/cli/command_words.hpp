@@ -4,12 +4,15 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <string_view>
+#include <vector>
 
 namespace stepcast::cli {
 
 // Puts the words on all commands and options; to be called when all of them are there.
 void add_words(CLI::App& program);
+
+// All commands inside one, whether they were given or not.
+std::vector<const CLI::App*> inner_commands(const CLI::App& command);
 
 // A check whose rule --help leaves out: there stands the word of what the option takes. Messages
 // say the rule.

@@ -30,6 +30,11 @@ void add_cost(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_validate(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_trace_compare(CLI::App& program, const GlobalOptions& global, Run& run);
+// A command line of `stepcast import FRAMEWORK` with the framework's own options among ours:
+// `--section.key=value` and `--section.key value` become `section.key=value`. `arguments` are
+// without the program's name. No option of ours has a dot in its name; a command line of another
+// command stays as it is.
+std::vector<std::string> with_framework_arguments(std::vector<std::string> arguments);
 void add_import(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_export(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_list(CLI::App& program, const GlobalOptions& global, Run& run);

@@ -2,20 +2,30 @@
 #include "cli/common_options.hpp"
 
 #include <spdlog/spdlog.h>
-#include <charconv>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 #include "cli/commands.hpp"
 #include "cli/number_option.hpp"
-#include "cli/option_keys.hpp"
 #include "cli/output_file.hpp"
 #include "cli/terminal.hpp"
+#include "stepcast/base/error.hpp"
 #include "stepcast/base/units_text.hpp"
 
 namespace stepcast::cli {
 namespace {
+
+constexpr std::array kSiteOptions = {
+    SiteOption{"--gpu", "a GPU's name"},
+    SiteOption{"--cluster", "a cluster's name: its network and, without --gpu, its GPU"},
+    SiteOption{"--nic-rate", "of each NIC: '400 Gb/s'"},
+    SiteOption{"--nodes", "number of nodes", SiteOption::Takes::kWhole},
+    SiteOption{"--gpu-clock-mhz", "lock the GPU clock, MHz", SiteOption::Takes::kMegahertz},
+    SiteOption{"--power-limit", "of each GPU: '500 W'"},
+};
 
 void add_direct_option(CLI::App& command, ExperimentOptions& options, const KeyOption& option) {
   command.add_option_function<std::string>(
@@ -43,7 +53,7 @@ void check_experiment_named(const ExperimentOptions& options) {
   Diagnostics diagnostics;
   if (options.model.empty()) {
     diagnostics.error({"command line", 0, 0}, "give an experiment file, or --model and --gpu");
-  } else if (options.gpu.empty() && options.cluster.empty()) {
+  } else if (!options.site.contains("--gpu") && !options.site.contains("--cluster")) {
     diagnostics.error({"command line", 0, 0}, "--model needs --gpu as well, or --cluster");
   }
   diagnostics.throw_if_any();
@@ -76,32 +86,25 @@ bool sets_gpu(const std::vector<std::string>& settings) {
 // In the order in which they count.
 std::vector<Assignment> settings_of(const ExperimentOptions& options, const Simulator& simulator) {
   std::vector<Assignment> list;
-  const auto set = [&list](const std::string& option, const std::string& value) {
-    list.push_back(setting_by(option, key_of(option), value));
+  const auto set = [&](const std::string& option) {
+    if (const auto given = options.site.find(option); given != options.site.end()) {
+      list.push_back(setting_by(option, key_of(option), given->second));
+    }
   };
   if (!options.model.empty()) {
-    set("--model", options.model);
+    list.push_back(setting_by("--model", key_of("--model"), options.model));
   }
-  if (!options.cluster.empty()) {
-    set("--cluster", options.cluster);
+  set("--cluster");
+  set("--gpu");
+  if (options.site.contains("--cluster") && !options.site.contains("--gpu")) {
+    const std::string& cluster = options.site.at("--cluster");
+    const std::string gpu = simulator.gpu_of_cluster(cluster);
+    if (!gpu.empty() && !sets_gpu(options.settings)) {
+      list.emplace_back(assignment(key_of("--gpu"), gpu), "--cluster " + cluster);
+    }
   }
-  if (!options.gpu.empty()) {
-    set("--gpu", options.gpu);
-  } else if (const std::string gpu = simulator.gpu_of_cluster(options.cluster);
-             !gpu.empty() && !sets_gpu(options.settings)) {
-    list.emplace_back(assignment(key_of("--gpu"), gpu), "--cluster " + options.cluster);
-  }
-  if (!options.nic_rate.empty()) {
-    set("--nic-rate", options.nic_rate);
-  }
-  if (options.nodes) {
-    set("--nodes", std::to_string(*options.nodes));
-  }
-  if (options.gpu_clock_mhz) {
-    set("--gpu-clock-mhz", shortest_text(*options.gpu_clock_mhz) + " MHz");
-  }
-  if (!options.power_limit.empty()) {
-    set("--power-limit", options.power_limit);
+  for (const char* option : {"--nic-rate", "--nodes", "--gpu-clock-mhz", "--power-limit"}) {
+    set(option);
   }
   list.insert(list.end(), options.direct.begin(), options.direct.end());
   add_backends(options, simulator, list);
@@ -136,7 +139,45 @@ bool writes_report(const OutputOptions& options) {
   return options.html != kStandardOutput || !options.out.empty();
 }
 
+struct OptionKey {
+  std::string_view option;
+  std::string_view key;
+};
+
+constexpr std::array kOptionKeys = {
+    OptionKey{"--model", "model"},
+    OptionKey{"--gpu", "cluster.gpu"},
+    OptionKey{"--cluster", "cluster.name"},
+    OptionKey{"--nic-rate", "cluster.nic_rate"},
+    OptionKey{"--nodes", "cluster.nodes"},
+    OptionKey{"--gpu-clock-mhz", "cluster.gpu_clock"},
+    OptionKey{"--power-limit", "cluster.power_limit"},
+    OptionKey{"--memory-margin", "cluster.memory_margin"},
+    OptionKey{"--software", "software"},
+    OptionKey{"--tokens", "training.tokens"},
+};
+
 }  // namespace
+
+void SiteOption::check(CLI::Option& option) const {
+  if (takes == Takes::kWhole) {
+    option.check(whole_number());
+  } else if (takes == Takes::kMegahertz) {
+    option.check(real_number());
+  }
+}
+
+std::string SiteOption::label(const std::string& given) const {
+  return takes == Takes::kMegahertz ? shortest_text(std::stod(given))
+         : takes == Takes::kWhole   ? std::to_string(std::stoll(given))
+                                    : given;
+}
+
+std::string SiteOption::value(const std::string& given) const {
+  return label(given) + (takes == Takes::kMegahertz ? " MHz" : "");
+}
+
+std::span<const SiteOption> site_options() { return kSiteOptions; }
 
 CLI::Option* add_out_option(CLI::App& command, std::string& file, const std::string& help) {
   return command.add_option_function<std::string>(
@@ -157,9 +198,11 @@ void add_page_option(CLI::App& command, OutputOptions& options) {
                      "standard output, in place of the report");
 }
 
-void add_repeatable(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
-                    const std::string& help) {
-  command.add_option(flag, values, help + " (repeatable)")->allow_extra_args(false)->take_all();
+CLI::Option* add_repeatable(CLI::App& command, const std::string& flag,
+                            std::vector<std::string>& values, const std::string& help) {
+  return command.add_option(flag, values, help + " (repeatable)")
+      ->allow_extra_args(false)
+      ->take_all();
 }
 
 void add_threads_option(CLI::App& command, int& threads, const std::string& help) {
@@ -168,16 +211,16 @@ void add_threads_option(CLI::App& command, int& threads, const std::string& help
 
 void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
   add_uncompared_options(command, options);
-  command.add_option("--gpu", options.gpu, "a GPU's name");
-  command.add_option("--cluster", options.cluster,
-                     "a cluster's name: its network and, without --gpu, its GPU");
-  command.add_option("--nic-rate", options.nic_rate, "of each NIC: '400 Gb/s'");
-  command.add_option("--nodes", options.nodes, "number of nodes")->check(whole_number());
-  command.add_option("--gpu-clock-mhz", options.gpu_clock_mhz, "lock the GPU clock, MHz")
-      ->check(real_number());
-  command.add_option("--power-limit", options.power_limit, "of each GPU: '500 W'");
+  for (const SiteOption& option : kSiteOptions) {
+    option.check(*command.add_option_function<std::string>(
+        std::string(option.flag),
+        [&options, &option](const std::string& given) {
+          options.site[std::string(option.flag)] = option.value(given);
+        },
+        std::string(option.help)));
+  }
   add_direct_option(command, options,
-                    {std::string(key_of("--software")), "--software", "a software set"});
+                    {std::string(key_of("--software")), "--software", std::string(kSoftwareHelp)});
 }
 
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
@@ -309,6 +352,36 @@ void write_file(const std::string& file, const std::string& text) {
   OutputFile output(file);
   output.write(text);
   output.keep();
+}
+
+std::string option_of(std::string_view key) {
+  for (const OptionKey& known : kOptionKeys) {
+    if (known.key == key) {
+      return std::string(known.option);
+    }
+  }
+  for (const KeyOption& known : Simulator::key_options()) {
+    if (known.key == key) {
+      return known.option;
+    }
+  }
+  return {};
+}
+
+std::string_view key_of(std::string_view option) {
+  const auto* const known =
+      std::find_if(kOptionKeys.begin(), kOptionKeys.end(),
+                   [&](const OptionKey& entry) { return entry.option == option; });
+  STEPCAST_CHECK(known != kOptionKeys.end(), "an option has no key");
+  return known->key;
+}
+
+std::string assignment(std::string_view key, std::string_view value) {
+  return std::string(key) + "=" + std::string(value);
+}
+
+Assignment setting_by(const std::string& option, std::string_view key, const std::string& value) {
+  return {assignment(key, value), option + " " + value};
 }
 
 }  // namespace stepcast::cli

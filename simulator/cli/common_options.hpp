@@ -6,10 +6,12 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "cli/read_files.hpp"
+#include "cli/option_checks.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/stepcast.hpp"
 
@@ -38,16 +40,11 @@ struct OutputOptions {
 struct ExperimentOptions {
   std::string file;
   std::string model;
-  std::string gpu;
-  std::string cluster;  // a cluster's name, whose GPU and network are taken where no other is named
-  std::string nic_rate;  // "400 Gb/s"
-  std::optional<std::int64_t> nodes;
-  std::optional<double> gpu_clock_mhz;
-  std::string power_limit;            // "500 W"
-  std::vector<std::string> settings;  // --set key=value
-  std::vector<std::string> backends;  // --backend role=name
-  std::vector<std::string> measured;  // --measured file
-  std::vector<Assignment> direct;     // --tp 8 as plan.tp=8
+  std::map<std::string, std::string> site;  // what it runs on, by site option: {"--gpu", "mi300x"}
+  std::vector<std::string> settings;        // --set key=value
+  std::vector<std::string> backends;        // --backend role=name
+  std::vector<std::string> measured;        // --measured file
+  std::vector<Assignment> direct;           // --tp 8 as plan.tp=8
 
   bool operator==(const ExperimentOptions&) const = default;
 };
@@ -69,13 +66,28 @@ void add_output_options(CLI::App& command, OutputOptions& options,
 // --html.
 void add_page_option(CLI::App& command, OutputOptions& options);
 // An option of one text that may be given several times.
-void add_repeatable(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
-                    const std::string& help);
+CLI::Option* add_repeatable(CLI::App& command, const std::string& flag,
+                            std::vector<std::string>& values, const std::string& help);
 void add_threads_option(CLI::App& command, int& threads, const std::string& help);
 
+// An option that says what an experiment runs on. `compare` takes several values of it.
+struct SiteOption {
+  enum class Takes { kText, kWhole, kMegahertz };
+  std::string_view flag;
+  std::string_view help;
+  Takes takes = Takes::kText;
+
+  // Checks what `option` is given, where that is a number.
+  void check(CLI::Option& option) const;
+  // What is given as columns of a comparison call it, and as the key of the experiment takes it.
+  [[nodiscard]] std::string label(const std::string& given) const;
+  [[nodiscard]] std::string value(const std::string& given) const;
+};
+std::span<const SiteOption> site_options();
+inline constexpr std::string_view kSoftwareHelp = "a software set";
+
 void add_experiment_options(CLI::App& command, ExperimentOptions& options);
-// Those of them that `compare` does not repeat: all but the GPU, the cluster, the rate of its NICs,
-// the nodes, the clock, the power limit and the software.
+// Those of them that `compare` does not repeat: all but the site options and the software.
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options);
 // --tokens, as the key training.tokens.
 void add_tokens_option(CLI::App& command, ExperimentOptions& options);
@@ -135,5 +147,18 @@ void write_pictures(const OutputOptions& options, const Report& report);
 int answer(const OutputOptions& options, const Report& report);
 // Writes to a file, whole or not at all; empty: to standard output.
 void write_file(const std::string& file, const std::string& text);
+
+// Of the options that every experiment has whatever its plan and recipe; a fault of the program if
+// there is no such option.
+std::string_view key_of(std::string_view option);
+
+// The option that sets a key, "--tp" of "plan.tp"; empty where none does.
+std::string option_of(std::string_view key);
+
+// "plan.tp=8".
+std::string assignment(std::string_view key, std::string_view value);
+
+// What an option with its value sets; its place is the option as it was given, "--tp 8".
+Assignment setting_by(const std::string& option, std::string_view key, const std::string& value);
 
 }  // namespace stepcast::cli

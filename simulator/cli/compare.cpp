@@ -2,25 +2,19 @@
 // `stepcast compare`: the same work on several GPUs, clusters, NIC rates, nodes, clocks, power
 // limits or software sets.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cli/commands.hpp"
-#include "cli/number_option.hpp"
-#include "cli/option_keys.hpp"
+#include "cli/common_options.hpp"
 #include "cli/saved_plans.hpp"
 #include "cli/terminal.hpp"
-#include "stepcast/base/units_text.hpp"
 
 namespace stepcast::cli {
 namespace {
 
 struct CompareOptions {
   ExperimentOptions experiment;
-  std::vector<std::string> gpus;
-  std::vector<std::string> clusters;
-  std::vector<std::string> nic_rates;
-  std::vector<std::int64_t> nodes;
-  std::vector<double> clocks_mhz;
-  std::vector<std::string> power_limits;
+  std::map<std::string, std::vector<std::string>> sites;  // of every site option what is given
   std::vector<std::string> software;
   PriceOptions prices;
   bool best_plan = false;
@@ -35,15 +29,23 @@ struct ColumnOptions {
   std::vector<std::pair<std::string, std::string>> own;
 };
 
+// "nic_rate" of --nic-rate.
+std::string name_of(const std::string& flag) {
+  std::string name = flag.substr(2);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 // Every column once for each of `values`; as it is without values.
-template <typename Value, typename Set>
-void cross(std::vector<ColumnOptions>& columns, const std::vector<Value>& values, const Set& set) {
+template <typename Set>
+void cross(std::vector<ColumnOptions>& columns, const std::vector<std::string>& values,
+           const Set& set) {
   if (values.empty()) {
     return;
   }
   std::vector<ColumnOptions> product;
   for (const ColumnOptions& column : columns) {
-    for (const Value& value : values) {
+    for (const std::string& value : values) {
       set(product.emplace_back(column), value);
     }
   }
@@ -54,30 +56,13 @@ void cross(std::vector<ColumnOptions>& columns, const std::vector<Value>& values
 // software.
 std::vector<ColumnOptions> columns_of(const CompareOptions& options) {
   std::vector<ColumnOptions> columns = {{options.experiment, {}}};
-  cross(columns, options.gpus, [](ColumnOptions& column, const std::string& gpu) {
-    column.experiment.gpu = gpu;
-    column.own.emplace_back("gpu", gpu);
-  });
-  cross(columns, options.clusters, [](ColumnOptions& column, const std::string& cluster) {
-    column.experiment.cluster = cluster;
-    column.own.emplace_back("cluster", cluster);
-  });
-  cross(columns, options.nic_rates, [](ColumnOptions& column, const std::string& rate) {
-    column.experiment.nic_rate = rate;
-    column.own.emplace_back("nic_rate", rate);
-  });
-  cross(columns, options.nodes, [](ColumnOptions& column, std::int64_t nodes) {
-    column.experiment.nodes = nodes;
-    column.own.emplace_back("nodes", std::to_string(nodes));
-  });
-  cross(columns, options.clocks_mhz, [](ColumnOptions& column, double clock) {
-    column.experiment.gpu_clock_mhz = clock;
-    column.own.emplace_back("gpu_clock_mhz", shortest_text(clock));
-  });
-  cross(columns, options.power_limits, [](ColumnOptions& column, const std::string& limit) {
-    column.experiment.power_limit = limit;
-    column.own.emplace_back("power_limit", limit);
-  });
+  for (const SiteOption& option : site_options()) {
+    const std::string flag(option.flag);
+    cross(columns, options.sites.at(flag), [&](ColumnOptions& column, const std::string& given) {
+      column.experiment.site[flag] = option.value(given);
+      column.own.emplace_back(name_of(flag), option.label(given));
+    });
+  }
   cross(columns, options.software, [](ColumnOptions& column, const std::string& software) {
     column.experiment.direct.push_back(setting_by("--software", key_of("--software"), software));
     column.own.emplace_back("software", software);
@@ -111,14 +96,6 @@ int run_compare(const CompareOptions& options, const GlobalOptions& global) {
   return answer(options.output, report);
 }
 
-template <typename Value>
-CLI::Option* add_column_option(CLI::App& command, const std::string& flag,
-                               std::vector<Value>& values, const std::string& help) {
-  return command.add_option(flag, values, help + " (repeatable)")
-      ->allow_extra_args(false)
-      ->take_all();
-}
-
 }  // namespace
 
 void add_compare(CLI::App& program, const GlobalOptions& global, Run& run) {
@@ -127,15 +104,11 @@ void add_compare(CLI::App& program, const GlobalOptions& global, Run& run) {
       "the same work on several GPUs, clusters, NICs, nodes, clocks, power limits or software");
   auto options = std::make_shared<CompareOptions>();
   add_uncompared_options(*command, options->experiment);
-  add_column_option(*command, "--gpu", options->gpus, "a GPU's name");
-  add_column_option(*command, "--cluster", options->clusters,
-                    "a cluster's name: its network and, without --gpu, its GPU");
-  add_column_option(*command, "--nic-rate", options->nic_rates, "of each NIC: '400 Gb/s'");
-  add_column_option(*command, "--nodes", options->nodes, "number of nodes")->check(whole_number());
-  add_column_option(*command, "--gpu-clock-mhz", options->clocks_mhz, "lock the GPU clock, MHz")
-      ->check(real_number());
-  add_column_option(*command, "--power-limit", options->power_limits, "of each GPU: '500 W'");
-  add_column_option(*command, "--software", options->software, "a software set");
+  for (const SiteOption& option : site_options()) {
+    const std::string flag(option.flag);
+    option.check(*add_repeatable(*command, flag, options->sites[flag], std::string(option.help)));
+  }
+  add_repeatable(*command, "--software", options->software, std::string(kSoftwareHelp));
   add_tokens_option(*command, options->experiment);
   add_price_options(*command, options->prices);
   command->add_flag("--best-plan", options->best_plan,

@@ -17,12 +17,10 @@
 #include "built_commit.hpp"
 #include "cli/command_words.hpp"
 #include "cli/commands.hpp"
-#include "cli/framework_arguments.hpp"
+#include "cli/common_options.hpp"
 #include "cli/option_checks.hpp"
-#include "cli/option_keys.hpp"
+#include "cli/output_file.hpp"
 #include "cli/parse_problem.hpp"
-#include "cli/standard_streams.hpp"
-#include "cli/unknown_words.hpp"
 
 namespace stepcast::cli {
 namespace {

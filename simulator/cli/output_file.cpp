@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <system_error>
 
 #include "stepcast/base/ascii.hpp"
@@ -224,6 +225,23 @@ void OutputFile::keep() {
   ::close(descriptor_);
   descriptor_ = -1;
   sync_folder(std::filesystem::path(name_).parent_path());
+}
+
+void hold_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) < 0) {
+      // The lowest number that is free is this one's. Opened the wrong way round it says of every
+      // attempt that the descriptor is bad, as one that is closed does.
+      [[maybe_unused]] const int held =
+          ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
+void check_standard_output() {
+  if (!std::cout.flush()) {
+    throw FileFault("standard output: cannot write: " + system_reason(errno));
+  }
 }
 
 }  // namespace stepcast::cli

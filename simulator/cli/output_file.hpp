@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Output that is long: written piece by piece, and there whole or not at all.
+// Output that is long: written piece by piece, and there whole or not at all. And the standard
+// streams, as whoever starts the program leaves them.
 #pragma once
 
 #include <filesystem>
@@ -41,5 +42,12 @@ class OutputFile {
   int descriptor_ = -1;
   std::string buffer_;
 };
+
+// To be called before any file is opened: a stream that is closed keeps its number, so that no file
+// gets it and then what is said on that stream. Reading and writing it fail as before.
+void hold_standard_streams();
+
+// Throws FileFault if what std::cout was given did not reach standard output.
+void check_standard_output();
 
 }  // namespace stepcast::cli

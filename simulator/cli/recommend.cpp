@@ -37,7 +37,8 @@ int run_recommend(const RecommendOptions& options, const GlobalOptions& global) 
   check(options);
   const Simulator simulator = simulator_of(global);
   ExperimentOptions named = options.experiment;
-  named.gpu = options.limits.gpus.front();  // an experiment made from options alone needs one
+  named.site["--gpu"] =
+      options.limits.gpus.front();  // an experiment made from options alone needs one
   ExperimentSource work = source_of(named, simulator);
   if (work.assumed) {
     work.text =

@@ -6,15 +6,11 @@
 #include <sstream>
 #include <string_view>
 
+#include "cli/command_words.hpp"
 #include "cli/commands.hpp"
 
 namespace stepcast::cli {
 namespace {
-
-std::vector<CLI::App*> inner_commands(const CLI::App& command) {
-  auto* writable = const_cast<CLI::App*>(&command);  // NOLINT: CLI11 lists through a writable one
-  return writable->get_subcommands([](CLI::App*) { return true; });
-}
 
 // "--format --out ..." of a command.
 std::string options_of(const CLI::App& command) {

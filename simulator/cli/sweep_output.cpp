@@ -55,22 +55,6 @@ void check_sweep_output(const SweepOutputOptions& options, Diagnostics& diagnost
   }
 }
 
-SweepConsole::SweepConsole(const GlobalOptions& global) {
-  if (!global.quiet) {
-    bar_.emplace();
-  }
-}
-
-SweepRunning SweepConsole::running(int threads, std::stop_token stop) {
-  return {threads, std::move(stop),
-          [this](const PlansDone& progress) {
-            if (bar_) {
-              bar_->show(progress);
-            }
-          },
-          [](const std::string& remark) { std::fprintf(stderr, "%s\n", remark.c_str()); }};
-}
-
 OutputFile& SweepOutput::open(std::unique_ptr<OutputFile>& file, const std::string& name) {
   if (!file) {
     console_.end_progress();

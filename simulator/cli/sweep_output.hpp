@@ -10,8 +10,8 @@
 
 #include "cli/common_options.hpp"
 #include "cli/output_file.hpp"
-#include "cli/progress_bar.hpp"
 #include "cli/saved_plans.hpp"
+#include "cli/sweep_console.hpp"
 
 namespace stepcast::cli {
 
@@ -27,18 +27,6 @@ void add_sweep_output_options(CLI::App& command, SweepOutputOptions& options);
 
 // What keeps the options from being followed, found before any work is done.
 void check_sweep_output(const SweepOutputOptions& options, Diagnostics& diagnostics);
-
-// How far a sweep is and what it remarks, on standard error, as long as it lives.
-class SweepConsole {
- public:
-  SweepConsole() = default;  // says nothing of how far it is
-  explicit SweepConsole(const GlobalOptions& global);
-  [[nodiscard]] SweepRunning running(int threads, std::stop_token stop);
-  void end_progress() { bar_.reset(); }
-
- private:
-  std::optional<ProgressBar> bar_;
-};
 
 // Writes what the library answers. Outputs are there whole, once they are kept, or not at all.
 class SweepOutput {

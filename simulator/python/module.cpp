@@ -50,19 +50,11 @@ void bind_values(py::module_& module) {
       .value("CSV", ReportFormat::kCsv);
   py::class_<ReportForm>(module, "ReportForm").def(py::init<ReportFormat>());
   py::implicitly_convertible<ReportFormat, ReportForm>();
-  py::enum_<Listing>(module, "Listing")
-      .value("gpus", Listing::kGpu)
-      .value("models", Listing::kModel)
-      .value("clusters", Listing::kCluster)
-      .value("software", Listing::kSoftware)
-      .value("backends", Listing::kBackend)
-      .value("collectives", Listing::kCollective)
-      .value("dispatchers", Listing::kDispatcher)
-      .value("schedules", Listing::kSchedule)
-      .value("hosts", Listing::kHost)
-      .value("attention_libraries", Listing::kAttentionLibrary)
-      .value("operators", Listing::kOperator)
-      .value("formats", Listing::kFormat);
+  py::enum_<Listing> listing(module, "Listing");
+  int value = 0;
+  for (const std::string& kind : Simulator::kinds()) {
+    listing.value(kind.c_str(), static_cast<Listing>(value++));
+  }
 }
 
 void bind_reports(py::class_<Simulator>& simulator) {
@@ -125,6 +117,45 @@ void bind_recommend(py::class_<Simulator>& simulator) {
       ReleaseGil());
 }
 
+// Files of frameworks, in and out.
+void bind_foreign_files(py::module_& module, py::class_<Simulator>& simulator) {
+  py::class_<ImportSettings>(module, "ImportSettings")
+      .def(py::init<>())
+      .def_readwrite("overrides", &ImportSettings::overrides)
+      .def_readwrite("gpu", &ImportSettings::gpu)
+      .def_readwrite("nodes", &ImportSettings::nodes)
+      .def_readwrite("software", &ImportSettings::software)
+      .def_readwrite("lenient", &ImportSettings::lenient);
+  simulator
+      .def(
+          "import_experiment",
+          [](const Simulator& self, const std::string& framework, const std::filesystem::path& file,
+             const std::string& text, const ImportSettings& settings) {
+            Imported imported = self.import_experiment(framework, {file, text}, settings);
+            return std::pair(std::move(imported.text), std::move(imported.remarks));
+          },
+          ReleaseGil())
+      .def(
+          "export_files",
+          [](const Simulator& self, const std::string& framework, const ExperimentSource& source) {
+            return self.export_files(framework, source).files;
+          },
+          ReleaseGil())
+      .def_static(
+          "import_model",
+          [](const std::filesystem::path& file, const std::string& text, const std::string& name) {
+            return Simulator::import_model({file, text}, name);
+          })
+      // By the name of each: whether an import takes the name of a recipe.
+      .def_static("frameworks", [] {
+        py::dict takes_name;
+        for (const Framework& framework : Simulator::frameworks()) {
+          takes_name[py::str(framework.name)] = framework.takes_name;
+        }
+        return takes_name;
+      });
+}
+
 }  // namespace
 }  // namespace stepcast::python
 
@@ -153,7 +184,6 @@ PYBIND11_MODULE(_stepcast, module) {
       .def("list", &Simulator::list, python::ReleaseGil())
       .def("describe", &Simulator::describe, python::ReleaseGil());
   python::bind_recommend(simulator);
-  python::bind_sweep(module);
-  python::bind_running_sweep(module);
+  python::bind_sweeps(module);
   python::bind_foreign_files(module, simulator);
 }

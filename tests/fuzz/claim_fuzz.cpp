@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/targets.hpp"
-#include "stepcast/sweep/piece_claim.hpp"
+#include "stepcast/sweep/piece_folder.hpp"
 
 namespace stepcast::fuzz {
 

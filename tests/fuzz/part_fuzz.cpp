@@ -4,7 +4,7 @@
 
 #include "fuzz/targets.hpp"
 #include "stepcast/base/error.hpp"
-#include "stepcast/sweep/part_format.hpp"
+#include "stepcast/sweep/sweep_part.hpp"
 
 namespace stepcast::fuzz {
 namespace {

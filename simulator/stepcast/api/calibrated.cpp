@@ -11,6 +11,8 @@
 #include "importers/measurement_files.hpp"
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/chosen_backends.hpp"
+#include "stepcast/api/job.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/operators/op_text.hpp"
@@ -105,15 +107,6 @@ void add_rows(const MeasuredKernel& kernel, std::size_t part, const CostModel& m
   }
 }
 
-template <typename Names>
-std::string listed(const Names& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
-}
-
 // A trace is of the first part: what it calls the GPU need not be a part's name.
 std::vector<MeasuredKernel> kernels_in(const std::string& file,
                                        const std::vector<DeviceSpec>& parts,
@@ -148,25 +141,25 @@ std::vector<CalibrationRow> rows_of(const CalibrateSettings& settings, Constants
   }
   if (rows.empty()) {
     throw ConfigError(
-        {"gpus " + listed(settings.gpus), 0, 0},
+        {"gpus " + text_list(settings.gpus), 0, 0},
         "the files have no rows of this GPU that these constants move; they have rows of " +
-            listed(gpus));
+            text_list(gpus));
   }
   return rows;
 }
 
 std::string names_of_files(const CalibrateSettings& settings) {
-  std::string names;
+  std::vector<std::string> names;
   for (const std::string& file : settings.files) {
-    names += (names.empty() ? "" : ", ") + std::filesystem::path(file).filename().string();
+    names.push_back(std::filesystem::path(file).filename().string());
   }
-  return names;
+  return text_list(names);
 }
 
 void refuse_tables(const std::vector<Assignment>& backends) {
   for (const Assignment& backend : backends) {
     if (!parse_backend_choice(backend.text).files.empty()) {
-      throw ConfigError({backend.place.empty() ? "backends " + backend.text : backend.place, 0, 0},
+      throw ConfigError(place_of(backend, "backends"),
                         "a table of measurements has no constants to fit; choose a model");
     }
   }

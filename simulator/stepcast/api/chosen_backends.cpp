@@ -5,7 +5,9 @@
 
 #include "backends/builtin_backends.hpp"
 #include "importers/measurement_files.hpp"
+#include "stepcast/api/job.hpp"
 #include "stepcast/base/error.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 
 namespace stepcast {
@@ -13,29 +15,21 @@ namespace {
 
 // The backends of a role, with what they take: "tile, roofline, measured:FILE".
 std::string names_of_role(const std::string& role) {
-  std::string names;
+  std::vector<std::string> names;
   for (const BackendInfo& info : builtin_backends()) {
     if (name(info.role) == role) {
-      names +=
-          (names.empty() ? "" : ", ") + std::string(info.name) + (info.takes_file() ? ":FILE" : "");
+      names.push_back(std::string(info.name) + (info.takes_file() ? ":FILE" : ""));
     }
   }
-  return names;
-}
-
-std::string all_roles() {
-  std::string roles;
-  for (const std::string_view role : names_of<BackendRole>()) {
-    roles += (roles.empty() ? "" : ", ") + std::string(role);
-  }
-  return roles;
+  return text_list(names);
 }
 
 // What is wrong with a choice; empty if it can be used.
 std::string fault_of(const BackendChoice& choice, const std::string& role,
                      const BackendInfo* backend) {
   if (const std::string names = names_of_role(role); names.empty()) {
-    return "there is no role '" + role + "' of a backend; give one of: " + all_roles();
+    return "there is no role '" + role +
+           "' of a backend; give one of: " + text_list(names_of<BackendRole>());
   }
   if (backend == nullptr) {
     return "unknown backend '" + choice.name + "' for the role '" + role +
@@ -76,14 +70,8 @@ Location place_of(const Experiment& experiment, const std::string& role) {
                                                   : given->second;
 }
 
-}  // namespace
-
-MeasuredOperators measured_in(const std::string& file, const DataRoot& data) {
-  ProfileCache profiles(data);
-  return measured_operators(file, all_importers(), profiles);
-}
-
-CostModel cost_model_of(Experiment& experiment, const DataRoot& data) {
+// Throws ConfigError with every choice that there is no backend for.
+CostModel chosen_model(const Experiment& experiment, const DataRoot& data) {
   CostModel model = default_cost_model();
   Diagnostics diagnostics;
   for (const auto& [role, chosen] : experiment.backends) {
@@ -98,9 +86,25 @@ CostModel cost_model_of(Experiment& experiment, const DataRoot& data) {
     }
   }
   diagnostics.throw_if_any();
+  return model;
+}
+
+}  // namespace
+
+MeasuredOperators measured_in(const std::string& file, const DataRoot& data) {
+  ProfileCache profiles(data);
+  return measured_operators(file, all_importers(), profiles);
+}
+
+void name_backends(Experiment& experiment) {
   for (const BackendInfo& info : builtin_backends()) {
     experiment.backends.try_emplace(std::string(name(info.role)), info.name);
   }
+}
+
+CostModel cost_model_of(Experiment& experiment, const DataRoot& data) {
+  CostModel model = chosen_model(experiment, data);
+  name_backends(experiment);
   return model;
 }
 
@@ -109,7 +113,7 @@ CostModel cost_model_of(const std::vector<Assignment>& choices, const DataRoot& 
   for (const Assignment& given : choices) {
     const std::string& choice = given.text;
     const std::size_t equals = choice.find('=');
-    const Location place{given.place.empty() ? "backends " + choice : given.place, 0, 0};
+    const Location place = place_of(given, "backends");
     if (equals == std::string::npos) {
       throw ConfigError(place, "write ROLE=NAME, e.g. gemm=roofline");
     }
@@ -124,19 +128,17 @@ CostModel cost_model_of(const std::vector<Assignment>& choices, const DataRoot& 
   return cost_model_of(chosen, data);
 }
 
-std::vector<CostModel> cost_models_of(const SweepSpace& space, const DataRoot& data) {
+std::vector<CostModel> cost_models_of(const std::vector<Experiment>& experiments,
+                                      const DataRoot& data) {
   std::map<std::map<std::string, std::string>, CostModel> by_choice;
   std::vector<CostModel> costs;
-  costs.reserve(space.sites().size());
-  for (const Experiment& site : space.sites()) {
-    const auto known = by_choice.find(site.backends);
-    if (known != by_choice.end()) {
-      costs.push_back(known->second);
-      continue;
+  costs.reserve(experiments.size());
+  for (const Experiment& experiment : experiments) {
+    auto known = by_choice.find(experiment.backends);
+    if (known == by_choice.end()) {
+      known = by_choice.emplace(experiment.backends, chosen_model(experiment, data)).first;
     }
-    Experiment chosen = site;
-    costs.push_back(cost_model_of(chosen, data));
-    by_choice.emplace(site.backends, costs.back());
+    costs.push_back(known->second);
   }
   return costs;
 }

@@ -12,6 +12,7 @@
 #include "stepcast/api/job.hpp"
 #include "stepcast/api/report_forms.hpp"
 #include "stepcast/api/saved_plans.hpp"
+#include "stepcast/base/problem_set.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
@@ -27,39 +28,12 @@ namespace {
 std::vector<Experiment> experiments_of(const std::vector<ColumnSource>& columns,
                                        const DataRoot& data) {
   std::vector<Experiment> experiments;
-  Diagnostics diagnostics;
-  std::vector<std::string> seen;
+  ProblemSet problems;
   for (const ColumnSource& column : columns) {
-    try {
-      experiments.push_back(experiment_of(column.experiment, data));
-    } catch (const ConfigError& error) {
-      for (const Diagnostic& problem : error.diagnostics()) {
-        std::string text = to_text(problem);
-        if (std::find(seen.begin(), seen.end(), text) == seen.end()) {
-          seen.push_back(std::move(text));
-          diagnostics.error(problem.where, problem.message);
-        }
-      }
-    }
+    problems.collect([&] { experiments.push_back(experiment_of(column.experiment, data)); });
   }
-  diagnostics.throw_if_any();
+  problems.throw_if_any();
   return experiments;
-}
-
-// Columns with the same backends share theirs; every experiment has the names of all of its own.
-std::vector<CostModel> cost_models_of(std::vector<Experiment>& experiments, const DataRoot& data) {
-  std::map<std::map<std::string, std::string>, std::size_t> first;
-  std::vector<CostModel> costs;
-  for (std::size_t i = 0; i < experiments.size(); ++i) {
-    const auto [known, is_new] = first.try_emplace(experiments[i].backends, i);
-    if (is_new) {
-      costs.push_back(cost_model_of(experiments[i], data));
-    } else {
-      costs.push_back(costs[known->second]);
-      experiments[i].backends = experiments[known->second].backends;
-    }
-  }
-  return costs;
 }
 
 // The columns of a comparison, what each of them runs, and how it is priced.
@@ -74,14 +48,12 @@ class Comparison {
         prices_(prices_of(settings.prices, gpus(), "no column has")),
         costs_(cost_models_of(experiments_, data)),
         known_(load_accuracy(data)) {
+    std::for_each(experiments_.begin(), experiments_.end(), name_backends);
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       ComparedColumn& column = columns_.emplace_back(column_of(i));
       column.projection.provenance =
           provenance_shares(experiments_[i], column.projection, costs_[i]);
-      const auto price = prices_.find(column.projection.gpu);
-      if (price != prices_.end()) {
-        column.projection.gpu_hour = price->second;
-      }
+      set_price(prices_, column.projection);
     }
   }
 
@@ -115,13 +87,12 @@ class Comparison {
     return gpus;
   }
 
-  [[nodiscard]] Projection projected(std::size_t i) const {
-    return projections_of({experiments_[i]}, costs_[i], known_).front();
-  }
-
   ComparedColumn column_of(std::size_t i) {
-    return settings_.best_plan ? with_best_plan(i)
-                               : ComparedColumn{sources_[i].options, projected(i), std::nullopt};
+    if (settings_.best_plan) {
+      return with_best_plan(i);
+    }
+    return {sources_[i].options, projections_of({experiments_[i]}, costs_[i], known_).front(),
+            std::nullopt};
   }
 
   // With the best of all plans, which the experiment gets; those that are given narrow them.
@@ -130,15 +101,8 @@ class Comparison {
         read_sweep(with_all_plans(sweep_source_of(sources_[i].experiment)), data_);
     const BestPlan found = best_plan(space, {space.sites().size(), costs_[i]},
                                      threads_of(settings_.threads), pipelines_);
-    ComparedColumn column{sources_[i].options, {}, found.searched};
-    if (!found.best) {
-      column.projection = without_plan(experiments_[i], why_no_plan(found.searched));
-      return column;
-    }
-    experiments_[i].plan = found.best->plan;
-    experiments_[i].training = found.best->training;
-    column.projection = projected(i);
-    return column;
+    return {sources_[i].options, projection_with(found, experiments_[i], costs_[i], known_),
+            found.searched};
   }
 
   // The columns that run, the fastest first; of equal ones in their order.

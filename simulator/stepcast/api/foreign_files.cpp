@@ -7,21 +7,23 @@
 #include "frameworks/imported_experiment.hpp"
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/job.hpp"
-#include "stepcast/api/text_source.hpp"
+#include "stepcast/base/text_list.hpp"
+#include "stepcast/config/told_name.hpp"
 #include "stepcast/stepcast.hpp"
 
 namespace stepcast {
 namespace {
 
 const FrameworkInfo& framework_of(const std::string& wanted) {
-  std::string known;
+  std::vector<std::string_view> known;
   for (const FrameworkInfo& framework : frameworks()) {
     if (wanted == framework.name) {
       return framework;
     }
-    known += (known.empty() ? "" : ", ") + std::string(framework.name);
+    known.push_back(framework.name);
   }
-  throw ConfigError({"framework", 0, 0}, "there is no '" + wanted + "'; give one of " + known);
+  throw ConfigError({"framework", 0, 0},
+                    "there is no '" + wanted + "'; give one of " + text_list(known));
 }
 
 // The name of a recipe stands for its text where there is no file of that name.

@@ -3,14 +3,19 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "stepcast/api/chosen_backends.hpp"
-#include "stepcast/api/contradictions.hpp"
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/worker_arena.hpp"
+#include "stepcast/config/config_node.hpp"
 #include "stepcast/config/told_name.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
+#include "stepcast/experiment/comparison.hpp"
 #include "stepcast/experiment/nearest_fit.hpp"
 #include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/result/training_run.hpp"
@@ -19,6 +24,57 @@
 
 namespace stepcast {
 namespace {
+
+std::string_view key_of(const Override& override) {
+  return std::string_view(override.assignment).substr(0, override.assignment.find('='));
+}
+
+std::string_view value_of(const Override& override) {
+  const std::string_view text = override.assignment;
+  return text.substr(std::min(key_of(override).size() + 1, text.size()));
+}
+
+// Whether `later` says what `earlier` does and more: {base: kimi_k3, layers: 8} beside kimi_k3.
+bool builds_on(const Override& earlier, const Override& later) {
+  try {
+    const ConfigNode value = parse_config(value_of(later), later.place);
+    const ConfigNode* base = value.find("base");
+    return base != nullptr && base->text == value_of(earlier);
+  } catch (const ConfigError&) {
+    return false;  // what is wrong with the text is told where it is applied
+  }
+}
+
+// What is wrong with `later` behind `earlier`; empty: nothing.
+std::string contradiction(const Override& earlier, const Override& later) {
+  const std::string key(key_of(later));
+  if (key_of(earlier) == key && earlier.assignment != later.assignment &&
+      !builds_on(earlier, later)) {
+    return "sets '" + key + "' to another value than '" + earlier.place +
+           "'; leave one of them out";
+  }
+  if (key_of(earlier).starts_with(key + ".")) {
+    return "replaces all of '" + key + "', and with it '" + earlier.place +
+           "'; say both in one, or leave one of them out";
+  }
+  return {};
+}
+
+// Throws ConfigError where two of `overrides`, which are applied in their order, give one key two
+// values, or where one replaces the whole mapping in which an earlier one has set a key.
+void refuse_contradictions(const std::vector<Override>& overrides) {
+  Diagnostics diagnostics;
+  for (std::size_t later = 0; later < overrides.size(); ++later) {
+    for (std::size_t earlier = 0; earlier < later; ++earlier) {
+      const std::string problem = contradiction(overrides[earlier], overrides[later]);
+      if (!problem.empty()) {
+        diagnostics.error({overrides[later].place, 0, 0}, problem);
+        break;
+      }
+    }
+  }
+  diagnostics.throw_if_any();
+}
 
 // A file of where the process runs lies elsewhere for an experiment of another folder.
 std::string in_folder(const std::string& assignment, const std::filesystem::path& folder) {
@@ -71,14 +127,26 @@ std::string remedy_among(const std::string& gpu, const std::vector<std::string>&
   if (std::string nearest = did_you_mean(gpu, gpus); !nearest.empty()) {
     return nearest;
   }
-  std::string known;
-  for (const std::string& one : gpus) {
-    known += (known.empty() ? "; give that of " : " or ") + one;
-  }
-  return known;
+  return gpus.empty() ? "" : "; give that of " + text_list(gpus, " or ");
 }
 
 }  // namespace
+
+std::string text_of(const TextSource& source, std::size_t largest) {
+  return source.text ? *source.text : read_file(source.file, largest);
+}
+
+std::filesystem::path folder_of(const TextSource& source) {
+  if (source.file == kStandardInput) {
+    return {};
+  }
+  const std::filesystem::path parent = source.file.parent_path();
+  return parent.empty() ? std::filesystem::path(".") : parent;
+}
+
+Location place_of(const Assignment& given, const std::string& field) {
+  return {given.place.empty() ? field + " " + given.text : given.place, 0, 0};
+}
 
 ExperimentTree tree_of(const ExperimentSource& source, const DataRoot& data) {
   ExperimentTree tree =
@@ -124,6 +192,16 @@ Projection projection_of(const Job& job, const DataRoot& data) {
   return projection;
 }
 
+Projection projection_with(const BestPlan& found, Experiment& experiment, const CostModel& cost,
+                           const std::vector<HeldOutRun>& known) {
+  if (!found.best) {
+    return without_plan(experiment, why_no_plan(found.searched));
+  }
+  experiment.plan = found.best->plan;
+  experiment.training = found.best->training;
+  return projections_of({experiment}, cost, known).front();
+}
+
 Projection with_provenance(const Job& job, Projection projection) {
   projection.provenance = provenance_shares(job.experiment, projection, job.cost);
   return projection;
@@ -137,7 +215,7 @@ std::map<std::string, GpuHourPrice> prices_of(const GpuHourPrices& prices,
   check_currency(prices, diagnostics);
   for (const Assignment& given : prices.prices) {
     const std::string& text = given.text;
-    const Location where{given.place.empty() ? "price " + text : given.place, 0, 0};
+    const Location where = place_of(given, "price");
     const std::size_t equals = std::min(text.find('='), text.size());
     const std::string gpu = text.substr(0, equals);
     const std::optional<double> price =
@@ -155,6 +233,12 @@ std::map<std::string, GpuHourPrice> prices_of(const GpuHourPrices& prices,
   }
   diagnostics.throw_if_any();
   return by_gpu;
+}
+
+void set_price(const std::map<std::string, GpuHourPrice>& prices, Projection& projection) {
+  if (const auto price = prices.find(projection.gpu); price != prices.end()) {
+    projection.gpu_hour = price->second;
+  }
 }
 
 void check_threads(int threads, Diagnostics& diagnostics) {

@@ -1,21 +1,220 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of the public header about what there is: lists, descriptions, and the words of options.
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
+#include "backends/builtin_backends.hpp"
 #include "importers/measurement_formats.hpp"
 #include "stepcast/api/answered_call.hpp"
-#include "stepcast/api/catalogue.hpp"
 #include "stepcast/api/report_forms.hpp"
+#include "stepcast/base/nearest_name.hpp"
+#include "stepcast/base/text_list.hpp"
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/framework_keys.hpp"
+#include "stepcast/experiment/experiment.hpp"
+#include "stepcast/graph/collective_algorithm.hpp"
+#include "stepcast/graph/model_flops.hpp"
+#include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/hardware/placed_constants.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
+#include "stepcast/operators/operator_line.hpp"
+#include "stepcast/pipeline/schedules/schedule_info.hpp"
 #include "stepcast/plan/plan_keys.hpp"
 #include "stepcast/report/config_json.hpp"
+#include "stepcast/report/profile_text.hpp"
 #include "stepcast/stepcast.hpp"
 
 namespace stepcast {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// Names are looked up in the listings first, so that no file is missing.
+const Location kListed{"listing", 0, 0};
+
+std::string describe_gpu(const std::string& name, const DataRoot& data) {
+  return gpu_text(load_gpu(name, data, kListed));
+}
+
+std::string describe_cluster(const std::string& name, const DataRoot& data) {
+  return cluster_text(
+      load_cluster_profile(data.clusters() / (name + ".yaml"), load_shared_sources(data)));
+}
+
+std::string describe_host(const std::string& name, const DataRoot& data) {
+  return host_text(load_named_host(name, data, kListed));
+}
+
+std::string describe_model(const std::string& name, const DataRoot& data) {
+  return model_text(load_named_model(name, data, kListed));
+}
+
+std::string describe_software(const std::string& name, const DataRoot& data) {
+  return read_file(data.software() / (name + ".yaml"));
+}
+
+// "gemm=tile"
+std::string choice_of(const BackendInfo& backend) {
+  return std::string(stepcast::name(backend.role)) + "=" + std::string(backend.name);
+}
+
+std::string describe_backend(const BackendInfo& backend) {
+  const std::string choice = choice_of(backend);
+  return std::string(stepcast::name(backend.role)) + " backend " + std::string(backend.name) +
+         "\n" +
+         (backend.takes_file()
+              ? table_line("takes", "a file of measured kernels: " + choice + ":FILE")
+              : "") +
+         table_line("equation", std::string(backend.equation)) +
+         table_line("assumes", std::string(backend.assumptions)) +
+         table_line("source", std::string(backend.source));
+}
+
+std::string describe_dispatcher(Dispatcher dispatcher) {
+  const DispatcherModel& model = model_of(dispatcher);
+  return "dispatcher " + std::string(name(dispatcher)) + "\n" +
+         table_line("equation", std::string(model.equation)) +
+         table_line("assumes", std::string(model.assumptions)) +
+         table_line("source", std::string(model.source));
+}
+
+// Files of the data folder are sorted; other names are in the order of their table.
+template <std::filesystem::path (DataRoot::*folder)() const>
+std::vector<std::string> files_of(const DataRoot& data) {
+  return names_in((data.*folder)());
+}
+
+template <typename E>
+std::vector<std::string> values_of(const DataRoot&) {
+  const std::span<const std::string_view> names = names_of<E>();
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> backend_names(const DataRoot&) {
+  std::vector<std::string> names;
+  names.reserve(builtin_backends().size());
+  for (const BackendInfo& backend : builtin_backends()) {
+    names.push_back(choice_of(backend));
+  }
+  return names;
+}
+
+std::vector<std::string> attention_library_names(const DataRoot&) {
+  const std::span<const std::string_view> names = names_of<AttentionLibraryName>();
+  return {names.begin() + 1, names.end()};  // without that of no library
+}
+
+std::vector<std::string> kinds_of_operators(const DataRoot&) { return operator_names(); }
+
+std::vector<std::string> format_names(const DataRoot&) {
+  std::vector<std::string> names;
+  for (const MeasurementFormat& format : measurement_formats()) {
+    names.emplace_back(format.name);
+  }
+  return names;
+}
+
+std::string describe_schedule(const ScheduleInfo& info) {
+  return "schedule " + std::string(name(info.schedule)) + "\n" +
+         table_line("bubble", std::string(info.bubble)) +
+         table_line("memory in flight", std::string(info.memory)) +
+         table_line("assumes", std::string(info.assumptions)) +
+         table_line("source", std::string(info.source)) + "\n" + std::string(kScheduleSymbols) +
+         "\n";
+}
+
+// "cudnn   sinks   from 2.8, cuDNN 9.13.1"
+std::string attention_row(const AttentionRow& row) {
+  const bool heads = row.d_qk > 0;
+  const std::string size =
+      std::to_string(row.d_qk) + (row.d_qk == row.d_v ? "" : "/" + std::to_string(row.d_v));
+  const std::string_view feature =
+      names_of<AttentionFeature>()[static_cast<std::size_t>(row.fuses)];
+  const std::string parts = text_list(row.architectures, " ");
+  std::string releases = row.version == Release{} ? "" : "from " + text_of(row.version);
+  if (row.cudnn != Release{}) {
+    releases += (releases.empty() ? "from cuDNN " : ", cuDNN ") + text_of(row.cudnn);
+  }
+  return "  " + wide(name(row.kernel), 8) +
+         wide(std::string(feature) + (heads ? " up to " + size : ""), 32) +
+         wide(parts.empty() ? "all" : parts, 24) + wide(releases, 28) + row.source +
+         (row.note.empty() ? "" : "; " + row.note) + "\n";
+}
+
+std::string of_attention_library(const std::string& name, const DataRoot& data) {
+  const std::vector<std::string> names = attention_library_names(data);
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return {};
+  }
+  std::string text = "attention library " + name + ": what its kernels fuse in training\n";
+  SourceTable sources;
+  for (const AttentionRow& row : load_attention_support(data.attention_libraries())) {
+    if (names_of<AttentionLibraryName>()[static_cast<std::size_t>(row.library)] == name) {
+      text += attention_row(row);
+      sources[row.source] = row.cited;
+    }
+  }
+  text += "  otherwise unfused: products around a softmax in HBM\n\nsources\n";
+  for (const auto& [key, what] : sources) {
+    text += "  " + wide(key, 14) + what + "\n";
+  }
+  return text;
+}
+
+// The algorithms of a collective, or the collectives of an algorithm; empty if it is neither.
+std::string of_collective(const std::string& wanted, const DataRoot&) {
+  std::string text;
+  for (const AlgorithmInfo& info : algorithm_table()) {
+    if (wanted == name(info.op) || wanted == name(info.algorithm)) {
+      text += std::string(name(info.op)) + " by " + std::string(name(info.algorithm)) + "\n" +
+              table_line("equation", std::string(info.equation)) +
+              table_line("source", std::string(info.source));
+    }
+  }
+  return text.empty() ? text : text + "\n" + std::string(kAlgorithmSymbols) + "\n";
+}
+
+template <std::filesystem::path (DataRoot::*folder)() const,
+          std::string (*describe)(const std::string&, const DataRoot&)>
+std::string of_file(const std::string& name, const DataRoot& data) {
+  const std::vector<std::string> names = names_in((data.*folder)());
+  return std::find(names.begin(), names.end(), name) == names.end() ? "" : describe(name, data);
+}
+
+std::string of_backend(const std::string& name, const DataRoot&) {
+  for (const BackendInfo& backend : builtin_backends()) {
+    if (name == backend.name || name == choice_of(backend)) {
+      return describe_backend(backend);
+    }
+  }
+  return {};
+}
+
+std::string of_dispatcher(const std::string& name, const DataRoot&) {
+  for (const NamedValue<Dispatcher>& dispatcher : enum_names<Dispatcher>()) {
+    if (name == dispatcher.name) {
+      return describe_dispatcher(dispatcher.value);
+    }
+  }
+  return {};
+}
+
+// "gemm   m, n, k, pass, batch"
+std::string of_operator(const std::string& name, const DataRoot&) {
+  const std::string keys = keys_of_operator(name);
+  return keys.empty() ? keys : "operator " + name + "\n" + table_line("keys", keys);
+}
+
+std::string of_schedule(const std::string& name, const DataRoot&) {
+  for (const ScheduleInfo& info : schedule_infos()) {
+    if (name == stepcast::name(info.schedule)) {
+      return describe_schedule(info);
+    }
+  }
+  return {};
+}
 
 // "JSON lines with m, n, k, kind, s"
 std::string needs(const MeasurementFormat& format) {
@@ -30,24 +229,125 @@ std::string needs(const MeasurementFormat& format) {
   return text;
 }
 
-std::vector<ListedName> listed(Listing kind, const DataRoot& data) {
-  if (kind != Listing::kFormat) {
-    return listed_with_lines(kind, data);
-  }
-  std::vector<ListedName> formats;
-  for (const MeasurementFormat& format : measurement_formats()) {
-    formats.push_back({std::string(format.name), needs(format)});
-  }
-  return formats;
-}
+// What `list` and `describe` say of the names of a kind.
+struct ListedKind {
+  std::string_view name;
+  std::vector<std::string> (*names)(const DataRoot& data);
+  // The description of `name`, empty where the kind has nothing of that name; null where names of
+  // the kind are described behind a word of its own.
+  std::string (*describe)(const std::string& name, const DataRoot& data);
+};
+
+// In the order of Listing.
+constexpr std::array kKinds = {
+    ListedKind{"gpus", files_of<&DataRoot::gpus>, of_file<&DataRoot::gpus, describe_gpu>},
+    ListedKind{"models", files_of<&DataRoot::models>, of_file<&DataRoot::models, describe_model>},
+    ListedKind{"clusters", files_of<&DataRoot::clusters>,
+               of_file<&DataRoot::clusters, describe_cluster>},
+    ListedKind{"software", files_of<&DataRoot::software>,
+               of_file<&DataRoot::software, describe_software>},
+    ListedKind{"backends", backend_names, of_backend},
+    ListedKind{"collectives", values_of<CollectiveOp>, of_collective},
+    ListedKind{"dispatchers", values_of<Dispatcher>, of_dispatcher},
+    ListedKind{"schedules", values_of<Schedule>, of_schedule},
+    ListedKind{"hosts", files_of<&DataRoot::hosts>, of_file<&DataRoot::hosts, describe_host>},
+    ListedKind{"attention_libraries", attention_library_names, of_attention_library},
+    ListedKind{"operators", kinds_of_operators, of_operator},
+    ListedKind{"formats", format_names, nullptr},
+};
+
+// A name of several kinds stands for that of the first of these.
+constexpr std::array kLookedUp = {
+    Listing::kGpu,     Listing::kCluster,          Listing::kModel,      Listing::kSoftware,
+    Listing::kBackend, Listing::kDispatcher,       Listing::kCollective, Listing::kSchedule,
+    Listing::kHost,    Listing::kAttentionLibrary, Listing::kOperator};
+
+const ListedKind& row_of(Listing kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
 
 Listing kind_of(const std::string& name) {
-  const std::span<const std::string_view> known = names_of<Listing>();
-  const auto found = std::find(known.begin(), known.end(), name);
-  if (found == known.end()) {
+  const auto* const found = std::find_if(
+      kKinds.begin(), kKinds.end(), [&name](const ListedKind& kind) { return kind.name == name; });
+  if (found == kKinds.end()) {
     throw ConfigError({"kind", 0, 0}, "there is no list of '" + name + "'");
   }
-  return static_cast<Listing>(found - known.begin());
+  return static_cast<Listing>(found - kKinds.begin());
+}
+
+// With a line that says what a name stands for, where the names alone do not.
+struct ListedName {
+  std::string name;
+  std::string line;
+};
+
+std::vector<ListedName> listed(Listing kind, const DataRoot& data) {
+  std::vector<ListedName> listed;
+  if (kind == Listing::kFormat) {
+    for (const MeasurementFormat& format : measurement_formats()) {
+      listed.push_back({std::string(format.name), needs(format)});
+    }
+    return listed;
+  }
+  for (const std::string& name : row_of(kind).names(data)) {
+    listed.push_back({name, kind == Listing::kSoftware
+                                ? load_named_software(name, data, kListed).title
+                            : kind == Listing::kOperator ? keys_of_operator(name)
+                                                         : ""});
+  }
+  return listed;
+}
+
+// A file of the user's own is what its keys make it: only a model has a hidden size, and only a
+// cluster names a GPU.
+std::string of_own_file(const std::string& file, const DataRoot& data) {
+  const ConfigNode root = load_config(file);
+  if (root.find("hidden_size") != nullptr) {
+    return model_text(load_model(file));
+  }
+  const SourceTable sources = load_shared_sources(data);
+  return root.find("gpu") != nullptr ? cluster_text(load_cluster_profile(file, sources))
+                                     : gpu_text(load_device(file, sources, data.profiles()));
+}
+
+[[noreturn]] void refuse(const std::string& name, const DataRoot& data) {
+  std::vector<std::string> known;
+  for (const ListedKind& kind : kKinds) {
+    if (kind.describe != nullptr) {
+      const std::vector<std::string> names = kind.names(data);
+      known.insert(known.end(), names.begin(), names.end());
+    }
+  }
+  std::string remedy = did_you_mean(name, known);
+  remedy = remedy.empty() ? "; 'stepcast list gpus' and the like show what there is" : remedy;
+  throw ConfigError({"name", 0, 0}, "nothing is called '" + name + "'" + remedy);
+}
+
+// Of a name of any listing, or of a file of a model, a GPU or a cluster (its path, ending .yaml).
+std::string description_of(const std::string& name, const DataRoot& data) {
+  if (is_own_file(name)) {
+    return of_own_file(name, data);
+  }
+  for (const Listing kind : kLookedUp) {
+    if (std::string text = row_of(kind).describe(name, data); !text.empty()) {
+      return text;
+    }
+  }
+  refuse(name, data);
+}
+
+// The file that a name of any listing, or a file's own path, stands for; empty if it is no file's.
+std::string file_of(const std::string& name, const DataRoot& data) {
+  if (is_own_file(name)) {
+    return name;
+  }
+  for (const std::filesystem::path& folder :
+       {data.gpus(), data.clusters(), data.models(), data.software(), data.hosts()}) {
+    std::error_code error;
+    const std::filesystem::path file = folder / (name + ".yaml");
+    if (std::filesystem::is_regular_file(file, error)) {
+      return file.string();
+    }
+  }
+  return {};
 }
 
 std::string list_text(const std::vector<ListedName>& names) {
@@ -109,7 +409,7 @@ constexpr std::string_view kOfFormat = "format ";
 
 std::string text_on(const std::string& name, const DataRoot& data) {
   return name.starts_with(kOfFormat) ? format_text(name.substr(kOfFormat.size()))
-                                     : description_of(name, data, {"name", 0, 0});
+                                     : description_of(name, data);
 }
 
 Json description_json(const std::string& name, const std::string& text, const DataRoot& data) {
@@ -146,13 +446,7 @@ void add_options_of(const std::string& section, const Keys& keys, std::vector<Ke
 
 }  // namespace
 
-std::vector<std::string> Simulator::list(Listing kind) const {
-  std::vector<std::string> names;
-  for (ListedName& name : listed(kind, {data_})) {
-    names.push_back(std::move(name.name));
-  }
-  return names;
-}
+std::vector<std::string> Simulator::list(Listing kind) const { return row_of(kind).names({data_}); }
 
 Report Simulator::list_report(const std::string& kind, const ReportForm& form) const {
   return answer_of([&] {
@@ -188,8 +482,11 @@ std::string Simulator::gpu_of_cluster(const std::string& cluster) const {
 }
 
 std::vector<std::string> Simulator::kinds() {
-  const std::span<const std::string_view> names = names_of<Listing>();
-  return {names.begin(), names.end()};
+  std::vector<std::string> names;
+  for (const ListedKind& kind : kKinds) {
+    names.emplace_back(kind.name);
+  }
+  return names;
 }
 
 std::vector<KeyOption> Simulator::key_options() {

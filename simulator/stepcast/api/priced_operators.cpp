@@ -5,7 +5,8 @@
 
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/chosen_backends.hpp"
-#include "stepcast/api/text_source.hpp"
+#include "stepcast/api/job.hpp"
+#include "stepcast/config/told_name.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/report/priced_lines.hpp"
 #include "stepcast/stepcast.hpp"

@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulator::recommend_report().
+// Simulator::recommend_report(): of each GPU several numbers of them, each with the plan that a
+// search found for it (sweep/run_search.hpp, sweep/best_plan.hpp).
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "stepcast/api/answered_call.hpp"
+#include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/api/job.hpp"
-#include "stepcast/api/recommended_runs.hpp"
 #include "stepcast/api/report_forms.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/report/recommendation_report.hpp"
-#include "stepcast/result/training_run.hpp"
 #include "stepcast/stepcast.hpp"
+#include "stepcast/sweep/best_plan.hpp"
+#include "stepcast/sweep/run_search.hpp"
 
 namespace stepcast {
 namespace {
+
+// The tokens of a batch that frameworks of this size train with, where none is given.
+constexpr std::int64_t kUsualTokens = std::int64_t{1} << 23;
 
 void check(const RecommendSettings& settings) {
   Diagnostics diagnostics;
@@ -36,22 +46,141 @@ void check(const RecommendSettings& settings) {
   diagnostics.throw_if_any();
 }
 
-RunQuestion question_of(const ExperimentSource& work, const RecommendSettings& settings,
-                        const DataRoot& data) {
-  RunQuestion question{sweep_source_of(work),
-                       settings.gpus,
-                       {},
-                       {settings.days, settings.budget, settings.most_gpus},
-                       settings.constraints,
-                       settings.prove,
-                       settings.threads};
-  if (!gives_batch(question.work)) {
-    question.work = with_usual_batch(question.work, settings.gpus.front(), data);
-  }
-  question.prices =
-      prices_of(settings.gpu_hour_price, names_of_gpus(question, data), "recommend is given no");
-  return question;
+SweepSource on(const SweepSource& work, const std::string& gpu, std::int64_t nodes) {
+  SweepSource own = work;
+  own.overrides.emplace_back("cluster.gpu=" + gpu, "--gpu " + gpu);
+  own.overrides.emplace_back("cluster.nodes=" + std::to_string(nodes));
+  return own;
 }
+
+ConfigNode tree_of(const SweepSource& source) {
+  ConfigNode root = parse_config(source.text, source.name);
+  apply_overrides(root, source.overrides);
+  return root;
+}
+
+Experiment experiment_of(const SweepSource& source, const DataRoot& data) {
+  return read_experiment(tree_of(source), source.folder, data);
+}
+
+// The work with a batch that frameworks of this size train with, where it gives none.
+SweepSource with_usual_batch(const SweepSource& work, const std::string& gpu,
+                             const DataRoot& data) {
+  const ConfigNode root = tree_of(work);
+  const ConfigNode* training = root.find("training");
+  if (training != nullptr && training->find("global_batch_size") != nullptr) {
+    return work;
+  }
+  const auto with_batch = [&work](std::int64_t sequences) {
+    SweepSource whole = work;
+    whole.overrides.emplace_back("training.global_batch_size=" + std::to_string(sequences));
+    return whole;
+  };
+  // Without a batch there is no experiment to read: one of many sequences stands in for it.
+  const Experiment experiment = experiment_of(on(with_batch(kUsualTokens), gpu, 1), data);
+  return with_batch(std::max<std::int64_t>(1, kUsualTokens / experiment.training.sequence_length));
+}
+
+// A list as an assignment takes it.
+std::string flow_list(const std::vector<std::string>& texts) {
+  std::string list;
+  for (std::string text : texts) {
+    for (std::size_t at = 0; (at = text.find('\'', at)) != std::string::npos; at += 2) {
+      text.insert(at, 1, '\'');  // a quote of YAML's is written twice within one
+    }
+    list += (list.empty() ? "['" : ", '") + text + "'";
+  }
+  return list + "]";
+}
+
+NearPlans plans_of(const NearCandidates& near) {
+  NearPlans plans{{}, !near.searched};
+  for (const RunCandidate* candidate : near.found) {
+    if (candidate->projection.feasible) {
+      plans.settings.push_back(candidate->searched.settings);
+    }
+  }
+  return plans;
+}
+
+class Recommender {
+ public:
+  Recommender(const ExperimentSource& work, const RecommendSettings& settings, const DataRoot& data)
+      : settings_(settings),
+        data_(data),
+        limits_{settings.days, settings.budget, settings.most_gpus},
+        work_(with_usual_batch(sweep_source_of(work), settings.gpus.front(), data)) {
+    std::vector<std::string> names;
+    for (const std::string& gpu : settings.gpus) {
+      experiments_.push_back(experiment_of(on(work_, gpu, 1), data));
+      names.push_back(experiments_.back().cluster.device.name);
+    }
+    prices_ = prices_of(settings.gpu_hour_price, names, "recommend is given no");
+    known_ = load_accuracy(data);
+    check_questions();
+    cost_.emplace(cost_model_of(experiments_.front(), data));
+  }
+
+  [[nodiscard]] const RunLimits& limits() const { return limits_; }
+
+  // GPUs are searched side by side; each answer follows from its own search alone.
+  std::vector<RecommendedGpu> run() {
+    return search_runs(
+        experiments_, limits_,
+        [this](std::size_t gpu, std::int64_t nodes, const NearCandidates& near) {
+          return candidate(gpu, nodes, near);
+        },
+        threads_of(settings_.threads));
+  }
+
+ private:
+  void check_questions() const {
+    Diagnostics diagnostics;
+    if (!experiments_.front().run) {
+      diagnostics.error({"recommend", 0, 0}, "say how long the run is: --tokens 15T");
+    }
+    for (const Experiment& experiment : experiments_) {
+      const std::string& gpu = experiment.cluster.device.name;
+      if (!prices_.empty() && !prices_.contains(gpu)) {
+        diagnostics.error({"--price", 0, 0}, "has no price of " + gpu +
+                                                 ", beside which others cannot be compared; add "
+                                                 "--price " +
+                                                 gpu + "=PRICE");
+      }
+    }
+    diagnostics.throw_if_any();
+  }
+
+  [[nodiscard]] RunCandidate candidate(std::size_t gpu, std::int64_t nodes,
+                                       const NearCandidates& near) const {
+    const SweepSource own = on(work_, settings_.gpus[gpu], nodes);
+    SweepSource source = own;
+    if (!settings_.constraints.empty()) {
+      source.overrides.emplace_back("constraints=" + flow_list(settings_.constraints),
+                                    "--constraint " + text_list(settings_.constraints));
+    }
+    const SweepSpace space = read_sweep(with_all_plans(source), data_);
+    const bool proven = settings_.prove || space.size() <= kSoonSearched;
+    const std::vector<CostModel> costs(space.sites().size(), *cost_);
+    const BestPlan found = proven ? best_plan(space, costs, 1, pipelines_)
+                                  : likely_best_plan(space, costs, pipelines_, plans_of(near));
+    Experiment experiment = experiment_of(own, data_);
+    experiment.backends = experiments_.front().backends;
+    RunCandidate result{projection_with(found, experiment, *cost_, known_), found.searched, proven};
+    set_price(prices_, result.projection);
+    return result;
+  }
+
+  const RecommendSettings& settings_;
+  const DataRoot& data_;
+  RunLimits limits_;
+  SweepSource work_;  // on any GPU: each candidate sets cluster.gpu and cluster.nodes on top of it
+  std::vector<Experiment> experiments_;         // one a GPU, on one node
+  std::map<std::string, GpuHourPrice> prices_;  // by the name of a GPU; of all or of none
+  std::vector<HeldOutRun> known_;               // runs that give an interval
+  std::optional<CostModel> cost_;
+  std::shared_ptr<SolvedPipelines> pipelines_ = std::make_shared<SolvedPipelines>();
+};
 
 // "llama3.1_8b: how many GPUs for 1,000,000,000,000 tokens".
 std::string title_of(const std::vector<RecommendedGpu>& answers) {
@@ -73,9 +202,9 @@ Report Simulator::recommend_report(const ExperimentSource& work, const Recommend
   return answer_of([&] {
     check(settings);
     const DataRoot data{data_};
-    const RunQuestion question = question_of(work, settings, data);
-    const std::vector<RecommendedGpu> answers = recommended_runs(question, data);
-    const RunLimits& limits = question.limits;
+    Recommender recommender(work, settings, data);
+    const std::vector<RecommendedGpu> answers = recommender.run();
+    const RunLimits& limits = recommender.limits();
     const bool any = std::any_of(answers.begin(), answers.end(),
                                  [](const RecommendedGpu& gpu) { return gpu.fewest.has_value(); });
     return report_of(

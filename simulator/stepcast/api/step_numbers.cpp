@@ -18,6 +18,20 @@ std::vector<std::pair<std::string, double>> seconds_by_kind(const TimeBreakdown&
   return std::move(writer.rows);
 }
 
+// Of what has the same names in a projection and in a plan of a sweep, and of what has not.
+template <typename Rates>
+StepNumbers numbers_from(const Rates& of, Seconds step, Bytes peak_memory,
+                         const TimeBreakdown& time) {
+  return {of.tokens_per_second_per_gpu,
+          step.value(),
+          of.model_rate_per_gpu.value() / 1e12,
+          of.mfu,
+          peak_memory.value(),
+          of.clock.value() / 1e6,
+          of.power.value(),
+          seconds_by_kind(time)};
+}
+
 StageBytes stage_bytes(const StageMemory& stage) {
   return {stage.rank,
           stage.parameters.value(),
@@ -51,25 +65,11 @@ std::optional<RunNumbers> run_numbers_of(const Projection& p) {
 }  // namespace
 
 StepNumbers numbers_of(const Projection& p) {
-  return {p.tokens_per_second_per_gpu,
-          p.time.step.value(),
-          p.model_rate_per_gpu.value() / 1e12,
-          p.mfu,
-          p.peak_memory().value(),
-          p.clock.value() / 1e6,
-          p.power.value(),
-          seconds_by_kind(p.time.breakdown)};
+  return numbers_from(p, p.time.step, p.peak_memory(), p.time.breakdown);
 }
 
 StepNumbers numbers_of(const PlanNumbers& plan) {
-  return {plan.tokens_per_second_per_gpu,
-          plan.step.value(),
-          plan.model_rate_per_gpu.value() / 1e12,
-          plan.mfu,
-          plan.peak_memory.value(),
-          plan.clock.value() / 1e6,
-          plan.power.value(),
-          seconds_by_kind(plan.time)};
+  return numbers_from(plan, plan.step, plan.peak_memory, plan.time);
 }
 
 StepProjection step_of(const Projection& projection) {

@@ -11,10 +11,10 @@
 #include "stepcast/api/report_forms.hpp"
 #include "stepcast/api/step_numbers.hpp"
 #include "stepcast/experiment/accuracy.hpp"
+#include "stepcast/experiment/comparison.hpp"
 #include "stepcast/experiment/dispatcher_map.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/experiment/lone_layer_study.hpp"
-#include "stepcast/experiment/schedule_comparison.hpp"
 #include "stepcast/report/difference_report.hpp"
 #include "stepcast/report/dispatcher_map_report.hpp"
 #include "stepcast/report/json_report.hpp"
@@ -36,8 +36,7 @@ std::optional<GpuHourPrice> price_of(const GpuHourPrices& given, const Experimen
     return std::nullopt;
   }
   if (!experiment.run) {
-    const Assignment& first = given.prices.front();
-    throw ConfigError({first.place.empty() ? "price " + first.text : first.place, 0, 0},
+    throw ConfigError(place_of(given.prices.front(), "price"),
                       "there is no run to have a price; add --tokens 15T");
   }
   return prices.at(gpu);

@@ -8,13 +8,16 @@
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/api/job.hpp"
+#include "stepcast/api/step_numbers.hpp"
 #include "stepcast/api/sweep_writer.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/stepcast.hpp"
-#include "stepcast/sweep/piece_run.hpp"
+#include "stepcast/sweep/best_plan.hpp"
+#include "stepcast/sweep/chunk_store.hpp"
 #include "stepcast/sweep/plan_search.hpp"
 #include "stepcast/sweep/sweep_merge.hpp"
 #include "stepcast/sweep/sweep_part.hpp"
+#include "stepcast/sweep/sweep_ranking.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
 
 namespace stepcast {
@@ -74,7 +77,7 @@ struct ReadSweep {
   ReadSweep(SweepSource from, const Shard& shard, std::optional<std::size_t> best,
             const DataRoot& data)
       : source(std::move(from)), space(read_sweep(source, data)) {
-    costs_ = cost_models_of(space, data);
+    costs_ = cost_models_of(space.sites(), data);
     source.folder = std::filesystem::absolute(source.folder.empty() ? "." : source.folder);
     const std::optional<SearchGoal> goal = best ? goal_of(space, *best) : std::nullopt;
     header = header_of(space, source, shard, goal);
@@ -112,14 +115,8 @@ std::string finished_text(const SweepPart& part) {
          std::to_string(header.grid.chunks()) + " chunks, in " + part.file().string() + "\n";
 }
 
-std::int64_t parts_in(const PieceFolder& folder) {
-  const PieceStates states = folder.states();
-  return std::count_if(states.begin(), states.end(),
-                       [](const auto& state) { return state.second.there; });
-}
-
 std::string finished_text(std::int64_t priced, const PieceFolder& folder) {
-  const std::int64_t there = parts_in(folder);
+  const std::int64_t there = parts_there(folder.states());
   const std::string all = with_separators(folder.pieces());
   return with_separators(priced) + " of " + all + " pieces priced here; " +
          (there == folder.pieces()
@@ -159,6 +156,58 @@ void check_kept(const PartHeader& header, const SweepReportSettings& settings) {
 
 std::optional<std::size_t> best_of_parts(const std::optional<std::int64_t>& top, bool every_plan) {
   return top && !every_plan ? std::optional(static_cast<std::size_t>(*top)) : std::nullopt;
+}
+
+std::vector<SweptPlan> swept(const std::vector<PlanNumbers>& plans, const SweepSpace& space) {
+  std::vector<SweptPlan> result;
+  result.reserve(plans.size());
+  for (const PlanNumbers& plan : plans) {
+    SweptPlan entry{{}, numbers_of(plan)};
+    for (const auto& [key, value] : settings_of(space, plan.plan)) {
+      entry.settings.push_back(key + "=" + value);
+    }
+    result.push_back(std::move(entry));
+  }
+  return result;
+}
+
+std::size_t top_of(const SweepSettings& settings) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(settings.top, 0));
+}
+
+SweepRun run_of(const SweepSpace& space, const std::vector<CostModel>& costs,
+                const SweepSettings& settings) {
+  SweepRun run;
+  run.grid = chunk_grid(space.size());
+  run.threads = threads_of(settings.threads);
+  run.evaluator = evaluators_of(
+      space, costs, settings.every_plan ? std::nullopt : goal_of(space, top_of(settings)));
+  if (settings.progress) {
+    run.progress = [&settings](const SweepProgress& progress) {
+      settings.progress(progress.done, progress.plans);
+    };
+  }
+  return run;
+}
+
+SweepAnswer swept_plans(const SweepSpace& space, const std::vector<CostModel>& costs,
+                        const SweepSettings& settings) {
+  TalliedChunks chunks(space, top_of(settings), [&](const std::vector<PlanNumbers>& priced) {
+    if (settings.found) {
+      settings.found(swept(priced, space));
+    }
+  });
+  SweepAnswer answer;
+  answer.complete = run_sweep(run_of(space, costs, settings), chunks, settings.stop);
+  const SweepSummary summary = chunks.summary();
+  answer.space_size = space.size();
+  answer.evaluated = summary.evaluated;
+  answer.priced = summary.priced;
+  answer.bounded = summary.bounded;
+  answer.best = swept(summary.best, space);
+  answer.memory_pareto = swept(summary.memory_front, space);
+  answer.refused = by_count(summary.refused);
+  return answer;
 }
 
 }  // namespace
@@ -257,6 +306,20 @@ SweepReport Simulator::merge_report(const std::vector<std::string>& parts, Merge
       running.remark("missing: " + missing_text(*missing, header.grid.plans));
     }
     return write_sweep(header.source, space, merged, header.grid, settings, data, running);
+  });
+}
+
+SweepAnswer Simulator::sweep(const ExperimentSource& sweep, const SweepSettings& settings) const {
+  return answer_of([&] {
+    const DataRoot data{data_};
+    Diagnostics diagnostics;
+    check_threads(settings.threads, diagnostics);
+    if (settings.top < 0) {
+      diagnostics.error({"top", 0, 0}, "must be at least 0");
+    }
+    diagnostics.throw_if_any();
+    const SweepSpace space = read_sweep(sweep_source_of(sweep), data);
+    return swept_plans(space, cost_models_of(space.sites(), data), settings);
   });
 }
 

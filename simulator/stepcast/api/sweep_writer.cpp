@@ -15,7 +15,7 @@
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/report/plan_lines.hpp"
 #include "stepcast/report/sweep_report.hpp"
-#include "stepcast/sweep/chunk_stream.hpp"
+#include "stepcast/sweep/chunk_store.hpp"
 #include "stepcast/sweep/plan_evaluator.hpp"
 #include "stepcast/sweep/sweep_ranking.hpp"
 
@@ -104,8 +104,9 @@ class SweepWriter {
         settings_(settings),
         running_(running),
         all_plans_(settings.form.format == ReportFormat::kJson && !settings.top),
-        costs_(settings.lines || is_lines(settings.form.format) ? cost_models_of(space, data)
-                                                                : std::vector<CostModel>()),
+        costs_(settings.lines || is_lines(settings.form.format)
+                   ? cost_models_of(space.sites(), data)
+                   : std::vector<CostModel>()),
         lines_(space, PlanDetail::kMemoryByKind),
         known_(load_accuracy(data)),
         errors_(space, known_),

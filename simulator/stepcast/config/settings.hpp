@@ -31,11 +31,21 @@ class SettingReader {
   void flag(std::string_view key, bool Struct::*member) {
     value_->*member = reader_->optional_flag(key).value_or(value_->*member);
   }
+  void flag(std::string_view key, std::optional<bool> Struct::*member) {
+    if (const std::optional<bool> given = reader_->optional_flag(key)) {
+      value_->*member = given;
+    }
+  }
   void count(std::string_view key, std::int64_t Struct::*member, Range<std::int64_t> range) {
     value_->*member = reader_->optional_count(key, value_->*member, range);
   }
   void number(std::string_view key, double Struct::*member, Range<double> range) {
     value_->*member = reader_->optional_number(key, value_->*member, range);
+  }
+  void number(std::string_view key, std::optional<double> Struct::*member, Range<double> range) {
+    if (const ConfigNode* written = reader_->take(key)) {
+      value_->*member = reader_->number(key, *written, range);
+    }
   }
   template <typename Q>
   void quantity(std::string_view key, Q Struct::*member, const UnitRange& range) {
@@ -80,11 +90,16 @@ class SettingWriter {
       : writer_(&writer), value_(&value), base_(&base) {}
 
   void flag(std::string_view key, bool Struct::*member) { plain(key, member); }
+  void flag(std::string_view key, std::optional<bool> Struct::*member) { given(key, member); }
   void count(std::string_view key, std::int64_t Struct::*member, Range<std::int64_t> /*range*/) {
     plain(key, member);
   }
   void number(std::string_view key, double Struct::*member, Range<double> /*range*/) {
     plain(key, member);
+  }
+  void number(std::string_view key, std::optional<double> Struct::*member,
+              Range<double> /*range*/) {
+    given(key, member);
   }
   template <typename Q>
   void quantity(std::string_view key, Q Struct::*member, const UnitRange& /*range*/) {
@@ -136,6 +151,12 @@ class SettingWriter {
   void plain(std::string_view key, Value Struct::*member) {
     if (differs(member)) {
       writer_->field(key, value_->*member);
+    }
+  }
+  template <typename Value>
+  void given(std::string_view key, std::optional<Value> Struct::*member) {
+    if (differs(member) && (value_->*member).has_value()) {
+      writer_->field(key, *(value_->*member));
     }
   }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "stepcast/base/quantile.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/json_node.hpp"
 
@@ -116,14 +117,6 @@ std::string count_text(std::int64_t count, const std::string& what) {
 
 std::string apart_text(double spread) { return significant(100.0 * spread, 2) + " % apart"; }
 
-std::string listed(const std::set<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
-}
-
 std::string basis_of(const Runs& near, const RunTraits& run, const ErrorDistribution& of) {
   std::set<std::string> gpus;
   std::set<AccuracyFamily> families;
@@ -144,7 +137,7 @@ std::string basis_of(const Runs& near, const RunTraits& run, const ErrorDistribu
     });
     gpus.erase(run.gpu);
     text = (own > 0 ? count_text(own, "run") + " on " + run.gpu + " and " : "") +
-           "nearest kin: " + listed(gpus) + " (" + runs + ", " + family + ")";
+           "nearest kin: " + text_list(gpus) + " (" + runs + ", " + family + ")";
   }
   if (of.between_gpus > 0.0) {
     text += ", GPUs " + apart_text(of.between_gpus);

@@ -2,8 +2,8 @@
 #include "stepcast/experiment/lone_layer_study.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
@@ -15,13 +15,6 @@ namespace stepcast {
 namespace {
 
 const std::vector<Block> kMoeBlocks = {Block::kRouter, Block::kRoutedExperts};
-
-std::optional<std::int64_t> layer_number(const std::string& text) {
-  std::int64_t number = -1;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end && number >= 0 ? std::optional(number) : std::nullopt;
-}
 
 // The first layer with or without experts.
 std::optional<std::int64_t> first_layer(const ModelSpec& model, bool moe) {
@@ -40,8 +33,8 @@ std::optional<std::int64_t> asked_layer(const ModelSpec& model, const std::strin
   if (asked.empty()) {
     return model.moe ? first_layer(model, true) : 0;
   }
-  const std::optional<std::int64_t> number = layer_number(asked);
-  return number && *number < model.layers ? number : std::nullopt;
+  const std::optional<std::int64_t> number = parse_number<std::int64_t>(asked);
+  return number && *number >= 0 && *number < model.layers ? number : std::nullopt;
 }
 
 LayerPart part_of(const LayerQuestion& question, LayerKind kind) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/graph/document_mask.hpp"
@@ -51,12 +52,12 @@ void note_assumed_software(Projection& p, const Experiment& experiment) {
 
 void note_assumed_training(Projection& p, const Experiment& experiment) {
   const ConfigNode written = written_training(experiment.training);
-  std::string text;
+  std::vector<std::string> values;
   for (const std::string& key : experiment.named.training_assumed) {
-    text += (text.empty() ? "" : ", ") + key + " " + written.find(key)->text;
+    values.push_back(key + " " + written.find(key)->text);
   }
-  if (!text.empty()) {
-    p.notes.push_back(text + " assumed: not given");
+  if (!values.empty()) {
+    p.notes.push_back(text_list(values) + " assumed: not given");
   }
 }
 
@@ -103,23 +104,23 @@ void note_attention(Projection& p, const Experiment& experiment) {
           : "documents see each other: " + kernel + library + " has no mask for them here");
 }
 
-// Names of kinds of kernels, with commas.
-class KernelKinds {
- public:
-  void add(bool runs, std::string_view kind) {
-    if (runs) {
-      text_ += (text_.empty() ? "" : ", ") + std::string(kind);
-    }
-  }
-  void note(Projection& p, const std::string& before, const std::string& after) const {
-    if (!text_.empty()) {
-      p.notes.push_back(before + text_ + after);
-    }
-  }
-
- private:
-  std::string text_;
+// A note on kinds of kernels, of those that run.
+struct KernelKind {
+  bool runs = false;
+  std::string_view name;
 };
+void note_kinds(Projection& p, const std::string& before, const std::vector<KernelKind>& kinds,
+                const std::string& after) {
+  std::vector<std::string_view> names;
+  for (const KernelKind& kind : kinds) {
+    if (kind.runs) {
+      names.push_back(kind.name);
+    }
+  }
+  if (!names.empty()) {
+    p.notes.push_back(before + text_list(names) + after);
+  }
+}
 
 // Whether all constants of a group were found on the part itself.
 bool measured_here(const DeviceSpec& device, const std::string& group) {
@@ -135,16 +136,15 @@ void note_unmeasured(Projection& p, const Experiment& experiment) {
   const DeviceSpec& device = experiment.cluster.device;
   const bool linear = measured_here(device, "linear_attention");
   const bool sparse = measured_here(device, "sparse_attention");
-  KernelKinds elsewhere;
-  elsewhere.add(!linear && model.mixers.has(Mixer::kLinearAttention), "linear attention");
-  elsewhere.add(!linear && model.mixers.has(Mixer::kConvolution), "short convolutions");
-  elsewhere.add(!sparse && model.attention.indexer.has_value(), "sparse attention with an indexer");
-  elsewhere.note(p, "not all kernels were measured on " + device.name + " of: ",
-                 "; constants of another part stand for theirs");
-  KernelKinds nowhere;
-  nowhere.add(model.residual_streams > 1, "several residual streams");
-  nowhere.add(model.residual_block > 0, "attention residuals");
-  nowhere.note(p, "kernels that were never measured: ", "; priced by the bytes that they move");
+  note_kinds(p, "not all kernels were measured on " + device.name + " of: ",
+             {{!linear && model.mixers.has(Mixer::kLinearAttention), "linear attention"},
+              {!linear && model.mixers.has(Mixer::kConvolution), "short convolutions"},
+              {!sparse && model.attention.indexer.has_value(), "sparse attention with an indexer"}},
+             "; constants of another part stand for theirs");
+  note_kinds(p, "kernels that were never measured: ",
+             {{model.residual_streams > 1, "several residual streams"},
+              {model.residual_block > 0, "attention residuals"}},
+             "; priced by the bytes that they move");
 }
 
 // How much of the model is trained, where it is not all of it.

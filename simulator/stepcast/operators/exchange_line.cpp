@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/value_message.hpp"
 #include "stepcast/graph/op.hpp"
@@ -72,9 +73,13 @@ class RoutingObject {
  private:
   void read_kind(Routing& routing, bool listed, bool in_file) {
     if (routing.kind == RoutingKind::kZipf) {
-      routing.zipf_exponent = exponent();
+      routing.zipf_exponent =
+          number("alpha", kSteepestZipf, "of kind zipf needs an 'alpha' from 0 to 8, the exponent");
     } else if (routing.kind == RoutingKind::kLearned) {
-      routing.max_violation = violation();
+      routing.max_violation =
+          number("max_violation", kLargestViolation,
+                 "of kind learned needs a 'max_violation' from 0 to 1000, the load of the fullest "
+                 "expert over the mean, less 1");
     } else if (routing.kind == RoutingKind::kGroupLimited) {
       routing.groups = count("groups");
       routing.groups_per_token = count("groups_per_token");
@@ -100,31 +105,16 @@ class RoutingObject {
       }
       names.emplace_back(entry.name);
     }
-    std::string list;
-    for (const std::string& name : names) {
-      list += (list.empty() ? "" : ", ") + name;
-    }
-    error("needs a 'kind', one of " + list + did_you_mean(text, names));
+    error("needs a 'kind', one of " + text_list(names) + did_you_mean(text, names));
     return RoutingKind::kUniform;
   }
 
-  double exponent() {
-    const ConfigNode* value = find("alpha");
-    const std::optional<double> alpha = value == nullptr ? std::nullopt : number_of(*value);
-    if (!alpha || !(*alpha >= 0.0 && *alpha <= kSteepestZipf)) {
-      error("of kind zipf needs an 'alpha' from 0 to 8, the exponent");
-      return 0.0;
-    }
-    return *alpha;
-  }
-
-  double violation() {
-    const ConfigNode* value = find("max_violation");
+  // From 0 to `most`; `needs` says what is wrong with any other.
+  double number(const char* key, double most, const std::string& needs) {
+    const ConfigNode* value = find(key);
     const std::optional<double> given = value == nullptr ? std::nullopt : number_of(*value);
-    if (!given || !(*given >= 0.0 && *given <= kLargestViolation)) {
-      error(
-          "of kind learned needs a 'max_violation' from 0 to 1000, the load of the fullest "
-          "expert over the mean, less 1");
+    if (!given || !(*given >= 0.0 && *given <= most)) {
+      error(needs);
       return 0.0;
     }
     return *given;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/plan/plan_text.hpp"
 
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 
 namespace stepcast {
@@ -8,12 +9,14 @@ namespace {
 
 std::string count(std::int64_t value) { return with_separators(value); }
 
-std::string modules_text(const RecomputeSpec& recompute) {
-  std::string text;
-  for (const RecomputeModule module : recompute.modules) {
-    text += (text.empty() ? "" : ", ") + std::string(name(module));
+// " (qkv, o)", by the names of values.
+template <typename Values>
+std::string list_of(const Values& values) {
+  std::vector<std::string_view> names;
+  for (const auto value : values) {
+    names.push_back(name(value));
   }
-  return text;
+  return " (" + text_list(names) + ")";
 }
 
 std::string full_recompute_text(const RecomputeSpec& recompute) {
@@ -29,19 +32,12 @@ std::string full_recompute_text(const RecomputeSpec& recompute) {
 
 // ", lora rank 16 (qkv, o)" and ", frozen (embedding)"; nothing where all of the model is trained.
 std::string weights_text(const TrainedWeights& weights) {
-  const auto list = [](const auto& values) {
-    std::string names;
-    for (const auto value : values) {
-      names += (names.empty() ? "" : ", ") + std::string(name(value));
-    }
-    return " (" + names + ")";
-  };
   std::string text;
   if (weights.lora) {
-    text += ", lora rank " + count(weights.lora->rank) + list(weights.lora->targets);
+    text += ", lora rank " + count(weights.lora->rank) + list_of(weights.lora->targets);
   }
   if (weights.frozen && !weights.frozen->empty()) {
-    text += ", frozen" + list(*weights.frozen);
+    text += ", frozen" + list_of(*weights.frozen);
   }
   return text;
 }
@@ -56,7 +52,7 @@ std::string recompute_text(const RecomputeSpec& recompute) {
       return full_recompute_text(recompute);
     case RecomputeKind::kSelective:
       if (recompute.modules != RecomputeSpec{}.modules) {
-        return "selective (" + modules_text(recompute) + ")";
+        return "selective" + list_of(recompute.modules);
       }
       break;
     default:

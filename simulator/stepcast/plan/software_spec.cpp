@@ -185,6 +185,42 @@ void step_settings(Settings& software) {
   software.count("vocabulary_multiple", &SoftwareSpec::vocabulary_multiple, {1, 65'536});
 }
 
+constexpr Range<std::int64_t> kChunks{1, 4096};
+// Of each value, and of all that a library holds.
+constexpr UnitRange kOfValue{{0.0, 1024.0}, "B"};
+constexpr UnitRange kHeld{{0.0, 1e6}, "GB"};
+
+template <typename Settings>
+void memory_settings(Settings& memory) {
+  memory.quantity("logit_at_loss", &MemoryRules::logit_at_loss, kOfValue);
+  memory.quantity("logit_at_head", &MemoryRules::logit_at_head, kOfValue);
+  memory.count("loss_chunks", &MemoryRules::loss_chunks, kChunks);
+  memory.flag("keeps_logits", &MemoryRules::keeps_logits);
+  memory.flag("gradients_stay", &MemoryRules::gradients_stay);
+  memory.quantity("gradient_copy", &MemoryRules::gradient_copy, kOfValue);
+  memory.quantity("dummy_gradients", &MemoryRules::dummy_gradients, kOfValue);
+  memory.quantity("gathered_copy", &MemoryRules::gathered_copy, kOfValue);
+  memory.number("static_rows", &MemoryRules::static_rows, kFraction);
+  memory.flag("scans_layers", &MemoryRules::scans_layers);
+  memory.quantity("stacked_copies", &MemoryRules::stacked_copies, kOfValue);
+  memory.flag("optimizer_on_host", &MemoryRules::optimizer_on_host);
+  memory.flag("root_holds_ends", &MemoryRules::root_holds_ends);
+  memory.flag("keeps_expert_casts", &MemoryRules::keeps_expert_casts);
+  memory.flag("receives_ahead", &MemoryRules::receives_ahead);
+  memory.flag("keeps_projected_qkv", &MemoryRules::keeps_projected_qkv);
+  memory.flag("weighs_in_activation", &MemoryRules::weighs_in_activation);
+  memory.quantity("activation_input", &MemoryRules::activation_input, kOfValue);
+  memory.quantity("attention_output", &MemoryRules::attention_output, kOfValue);
+  memory.flag("values_keep_projection", &MemoryRules::values_keep_projection);
+  memory.flag("keeps_unread_outputs", &MemoryRules::keeps_unread_outputs);
+  memory.flag("recompute_stops_early", &MemoryRules::recompute_stops_early);
+  memory.number("fragmentation", &MemoryRules::fragmentation, kFraction);
+  memory.quantity("context", &MemoryRules::context, kHeld);
+  memory.quantity("communicator", &MemoryRules::communicator, kHeld);
+  memory.number("pool_share", &MemoryRules::pool_share, kFraction);
+}
+
+// Of precision and memory, which software sets state behind the exchange.
 template <typename Settings>
 void precision_settings(Settings& software) {
   software.template choice<FrozenWeights>("frozen_weights", &SoftwareSpec::frozen_weights,
@@ -192,6 +228,7 @@ void precision_settings(Settings& software) {
   software.inside("state_bytes", &SoftwareSpec::states,
                   [](auto& states) { state_settings(states); });
   software.template choice<Bytes>("gradient_reduce", &SoftwareSpec::gradient_reduce, kWideDtypes);
+  software.inside("memory", &SoftwareSpec::memory, [](auto& memory) { memory_settings(memory); });
 }
 
 // A library by its name, or with its releases: {name: transformer_engine, version: 2.9, cudnn:
@@ -261,9 +298,6 @@ void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
   read_attention_library(reader, software.attention_library);
   read_exchange_switches(reader, software.exchange);
   precision_settings(settings);
-  if (std::optional<MappingReader> memory = reader.optional_mapping("memory")) {
-    read_memory_rules(std::move(*memory), software.memory);
-  }
 }
 
 std::vector<HostWorkNumber> numbers_of(HostWork& work) {
@@ -288,7 +322,6 @@ ConfigNode written_changes(const SoftwareSpec& software, const SoftwareSpec& bas
   add("attention_library", written_changes(software.attention_library, base.attention_library));
   add("expert_exchange", written_changes(software.exchange, base.exchange));
   precision_settings(settings);
-  add("memory", written_changes(software.memory, base.memory));
   return writer.take();
 }
 

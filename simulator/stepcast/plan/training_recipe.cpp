@@ -24,22 +24,30 @@ constexpr std::array<std::string_view, 5> kTrainingDtypeNames = {"bf16", "fp16",
 constexpr Range<std::int64_t> kSequence{1, 1 << 28};
 constexpr Range<std::int64_t> kBatch{1, 1 << 30};
 
+// A list of names of `E`. Problems are told of `key`.
+template <typename E>
+std::vector<E> read_list(MappingReader& reader, std::string_view key, const ConfigNode& list,
+                         std::string_view remedy) {
+  std::vector<E> values;
+  if (list.kind != ConfigNode::Kind::kSequence || list.items.empty()) {
+    reader.error(key, "must be a list; write " + std::string(remedy));
+    return values;
+  }
+  for (const ConfigNode& item : list.items) {
+    if (const auto value = reader.choice<E>(key, item, enum_names<E>())) {
+      values.push_back(*value);
+    }
+  }
+  return values;
+}
+
 void read_modules(MappingReader& reader, RecomputeSpec& recompute) {
   const ConfigNode* list = reader.take("recompute_modules");
   if (list == nullptr) {
     return;
   }
-  if (list->kind != ConfigNode::Kind::kSequence || list->items.empty()) {
-    reader.error("recompute_modules", "must be a list; write [core_attn, layernorm]");
-    return;
-  }
-  recompute.modules.clear();
-  for (const ConfigNode& item : list->items) {
-    if (const auto module = reader.choice<RecomputeModule>("recompute_modules", item,
-                                                           enum_names<RecomputeModule>())) {
-      recompute.modules.push_back(*module);
-    }
-  }
+  recompute.modules =
+      read_list<RecomputeModule>(reader, "recompute_modules", *list, "[core_attn, layernorm]");
 }
 
 // A count with the method, or a list of layers.
@@ -115,21 +123,11 @@ Documents read_documents(MappingReader& reader) {
   return documents;
 }
 
-// A list of names of `E`, each once and in the order of the enumeration. Problems are told of
-// `key`.
+// The same, each once and in the order of the enumeration.
 template <typename E>
 std::vector<E> read_names(MappingReader& reader, std::string_view key, const ConfigNode& list,
                           std::string_view remedy) {
-  std::vector<E> values;
-  if (list.kind != ConfigNode::Kind::kSequence || list.items.empty()) {
-    reader.error(key, "must be a list; write " + std::string(remedy));
-    return values;
-  }
-  for (const ConfigNode& item : list.items) {
-    if (const auto value = reader.choice<E>(key, item, enum_names<E>())) {
-      values.push_back(*value);
-    }
-  }
+  std::vector<E> values = read_list<E>(reader, key, list, remedy);
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;

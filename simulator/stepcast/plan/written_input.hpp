@@ -20,7 +20,6 @@ ConfigNode written_overlap(const ParallelPlan& plan);
 
 // The keys in which software differs from the named set that it comes from.
 ConfigNode written_changes(const SoftwareSpec& software, const SoftwareSpec& base);
-ConfigNode written_changes(const MemoryRules& rules, const MemoryRules& base);
 // All but the dispatcher, which is a key of the software itself.
 ConfigNode written_changes(const ExchangeSpec& spec, const ExchangeSpec& base);
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "stepcast/result/sweep_summary.hpp"
-#include "stepcast/sweep/settled_request.hpp"
+#include "stepcast/sweep/shown_plans.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 
 namespace stepcast {

@@ -9,7 +9,7 @@
 #include "stepcast/plan/plan_keys.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/sweep/rank_by.hpp"
-#include "stepcast/sweep/settled_request.hpp"
+#include "stepcast/sweep/shown_plans.hpp"
 
 namespace stepcast {
 namespace {

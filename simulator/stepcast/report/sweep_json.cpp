@@ -8,7 +8,7 @@
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/plan_lines.hpp"
 #include "stepcast/report/sweep_report.hpp"
-#include "stepcast/sweep/sweep_notes.hpp"
+#include "stepcast/sweep/shown_plans.hpp"
 
 namespace stepcast {
 namespace {

@@ -9,8 +9,8 @@
 #include "stepcast/report/scatter_plot.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/sweep/incumbents.hpp"
+#include "stepcast/sweep/shown_plans.hpp"
 #include "stepcast/sweep/sweep_merge.hpp"
-#include "stepcast/sweep/sweep_notes.hpp"
 
 namespace stepcast {
 namespace {

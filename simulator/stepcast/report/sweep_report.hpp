@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepcast/sweep/plan_errors.hpp"
+#include "stepcast/sweep/shown_plans.hpp"
 #include "stepcast/sweep/sweep_ranking.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 

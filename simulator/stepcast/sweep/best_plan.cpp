@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <utility>
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/sweep/chunk_store.hpp"
-#include "stepcast/sweep/incumbent_search.hpp"
 #include "stepcast/sweep/plan_evaluator.hpp"
 #include "stepcast/sweep/plan_search.hpp"
 #include "stepcast/sweep/sweep_axes.hpp"
@@ -23,42 +21,6 @@ constexpr std::int64_t kChunk = 256;
 
 // Keys of a plan that say how software works rather than how to divide: they are kept.
 const std::array<std::string, 2> kNotSearched = {"dispatcher", "overlap"};
-
-// Of every chunk that it is given it keeps the best plan and the counts.
-class BestOfChunks : public ChunkStore {
- public:
-  explicit BestOfChunks(const SweepSpace& space) : space_(space) {}
-
-  [[nodiscard]] bool has(std::int64_t) const override { return false; }
-  [[nodiscard]] ChunkResult read(std::int64_t) const override { return {}; }
-  void keep(std::int64_t, ChunkResult result) override {
-    const std::scoped_lock lock(mutex_);
-    for (const PlanNumbers& numbers : result.priced) {
-      best_.add(numbers, space_.experiment_of(numbers.plan).cluster.gpus());
-    }
-    searched_.priced += std::ssize(result.priced);
-    searched_.bounded += result.bounded;
-    for (const auto& [reason, plans] : result.refused) {
-      searched_.refused[reason] += plans;
-    }
-  }
-
-  [[nodiscard]] BestPlan result() const {
-    BestPlan result{searched_, std::nullopt};
-    result.searched.plans = space_.size();
-    for (const PlanNumbers& numbers : best_.ranked()) {
-      result.best = space_.request(numbers.plan);
-      result.searched.settings = settings_of(space_, numbers.plan);
-    }
-    return result;
-  }
-
- private:
-  const SweepSpace& space_;
-  std::mutex mutex_;
-  BestPlans best_{RankBy::kTokensPerSecondPerGpu, 1};
-  SearchedPlans searched_;
-};
 
 // How many keys of an axis have the text at one of its values that `settings` gives them.
 std::int64_t agreeing(const SweepAxis& axis, std::size_t value, const PlanSettings& settings) {
@@ -88,6 +50,11 @@ std::int64_t nearest_plan(const SweepSpace& space, const PlanSettings& settings)
   return plan;
 }
 
+void take_best(const SweepSpace& space, const PlanNumbers& best, BestPlan& result) {
+  result.best = space.request(best.plan);
+  result.searched.settings = settings_of(space, best.plan);
+}
+
 }  // namespace
 
 SweepSource with_all_plans(SweepSource experiment) {
@@ -112,14 +79,19 @@ SweepSource with_all_plans(SweepSource experiment) {
 
 BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs, int threads,
                    const std::shared_ptr<SolvedPipelines>& pipelines) {
-  BestOfChunks store(space);
+  TalliedChunks store(space, 1, [](const std::vector<PlanNumbers>&) {});
   SweepRun run;
   run.grid = {space.size(), kChunk};
   run.threads = threads;
   constexpr auto kRankBy = RankBy::kTokensPerSecondPerGpu;
   run.evaluator = evaluators_of(space, costs, SearchGoal{kRankBy, 1, false, false}, pipelines);
   run_sweep(run, store, {});
-  return store.result();
+  const SweepSummary summary = store.summary();
+  BestPlan result{{space.size(), summary.priced, summary.bounded, summary.refused, {}}, {}};
+  if (!summary.best.empty()) {
+    take_best(space, summary.best.front(), result);
+  }
+  return result;
 }
 
 BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
@@ -139,8 +111,7 @@ BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>&
     result.searched.priced -= plans;
   }
   if (found.best) {
-    result.best = space.request(found.best->plan);
-    result.searched.settings = settings_of(space, found.best->plan);
+    take_best(space, *found.best, result);
   }
   return result;
 }

@@ -43,7 +43,7 @@ struct NearPlans {
   bool sample = true;                  // and at a sample of the space
 };
 
-// The same by descents (incumbent_search.hpp): likely the best plan, sooner. `searched` counts the
+// The same by descents (plan_search.hpp): likely the best plan, sooner. `searched` counts the
 // plans that were looked at. By one thread.
 BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
                           const std::shared_ptr<SolvedPipelines>& pipelines, const NearPlans& near);

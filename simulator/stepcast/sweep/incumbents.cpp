@@ -3,22 +3,6 @@
 
 namespace stepcast {
 
-bool can_be_bounded(RankBy rank_by) {
-  switch (rank_by) {
-    case RankBy::kTokensPerSecondPerGpu:
-    case RankBy::kTokensPerSecond:
-    case RankBy::kStepTime:
-    case RankBy::kModelRate:
-    case RankBy::kMfu:
-    case RankBy::kPeakMemory:
-      return true;
-    case RankBy::kPower:
-    case RankBy::kTokensPerJoule:
-      break;
-  }
-  return false;
-}
-
 Incumbents::Incumbents(const SearchGoal& goal) : goal_(goal), best_(goal.rank_by, goal.top) {}
 
 void Incumbents::add(const PlanNumbers& numbers, std::int64_t gpus) {

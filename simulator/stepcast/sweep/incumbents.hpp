@@ -24,10 +24,6 @@ struct SearchGoal {
   bool gpu_front = false;    // tokens/s of the cluster against its GPUs
 };
 
-// Whether the number by which plans are ranked can be bounded by a bound of their step time and
-// their memory.
-bool can_be_bounded(RankBy rank_by);
-
 class Incumbents {
  public:
   explicit Incumbents(const SearchGoal& goal);

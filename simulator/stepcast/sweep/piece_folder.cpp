@@ -6,17 +6,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstdio>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <system_error>
 
+#include "stepcast/base/ascii.hpp"
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/error.hpp"
+#include "stepcast/config/json_node.hpp"
 #include "stepcast/sweep/file_fault.hpp"
-#include "stepcast/sweep/sweep_part.hpp"
 
 namespace stepcast {
 namespace {
@@ -25,7 +31,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kHeaderName = "sweep.pieces";
 constexpr std::string_view kPiece = "piece_";
-constexpr std::string_view kPart = ".part";
+constexpr std::string_view kPartEnding = ".part";
 constexpr std::string_view kClaim = ".claim_";
 constexpr std::string_view kOpen = ".open_";
 constexpr std::string_view kTask = "task_";
@@ -99,7 +105,7 @@ void add_file(std::string_view name, std::int64_t pieces, PieceStates& states) {
   if (piece < 1 || piece > pieces) {
     return;
   }
-  if (name == kPart) {
+  if (name == kPartEnding) {
     states[piece].there = true;
   } else if (name.starts_with(kClaim)) {
     name.remove_prefix(kClaim.size());
@@ -109,11 +115,61 @@ void add_file(std::string_view name, std::int64_t pieces, PieceStates& states) {
   }
 }
 
+// Hosts that share a name, and containers of one host that number their processes on their own,
+// are told apart by the boot and by the name space of the numbers. Source: proc(5), namespaces(7).
+std::string this_host() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  std::string text = ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "host";
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  std::error_code error;
+  const std::string space = fs::read_symlink("/proc/self/ns/pid", error).string();
+  for (const char c : "-" + boot.substr(0, boot.find('-')) + "-" + space) {
+    text += ascii::is_alphanumeric(c) || c == '-' ? std::string(1, c) : "";
+  }
+  return text;
+}
+
+// When a process of this host began; nothing if it is gone, or has ended and is only not yet taken
+// note of. Source: proc(5), /proc/PID/stat: the state is field 3, behind the name in parentheses,
+// the start field 22.
+std::optional<std::int64_t> start_of(std::int64_t process) {
+  const std::string text = bytes_in("/proc/" + std::to_string(process) + "/stat");
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) {
+    return std::nullopt;
+  }
+  std::istringstream fields(text.substr(name_end + 1));
+  const std::vector<std::string> words{std::istream_iterator<std::string>(fields),
+                                       std::istream_iterator<std::string>()};
+  constexpr std::size_t kStart = 22 - 3;
+  if (words.size() <= kStart || words.front() == "Z" || words.front() == "X") {
+    return std::nullopt;
+  }
+  return parse_number<std::int64_t>(words[kStart]);
+}
+
+std::optional<std::string> text_at(const ConfigNode& node, std::string_view key) {
+  const ConfigNode* found = node.find(key);
+  return found != nullptr && found->kind == ConfigNode::Kind::kScalar ? std::optional(found->text)
+                                                                      : std::nullopt;
+}
+
+std::optional<std::int64_t> number_at(const ConfigNode& node, std::string_view key) {
+  const std::optional<std::string> text = text_at(node, key);
+  return text ? parse_number<std::int64_t>(*text) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<PartHeader> sweep_in(const fs::path& folder) {
   const fs::path file = folder / kHeaderName;
   return opens(file) ? std::optional(SweepPart(file).header()) : std::nullopt;
+}
+
+std::int64_t parts_there(const PieceStates& states) {
+  return std::count_if(states.begin(), states.end(),
+                       [](const auto& state) { return state.second.there; });
 }
 
 PieceFolder::PieceFolder(fs::path folder, PartHeader sweep, PieceTask self,
@@ -128,7 +184,7 @@ PieceFolder::PieceFolder(fs::path folder, PartHeader sweep, PieceTask self,
     throw ConfigError({folder_.string(), 0, 0}, "cannot make the folder: " + error.message());
   }
   make_header();
-  make_task();
+  write_whole(task_file(), to_text(self_));
 }
 
 PieceFolder::~PieceFolder() { ::unlink(task_file().c_str()); }
@@ -151,8 +207,6 @@ void PieceFolder::make_header() {
   }
   sweep_ = *found;
 }
-
-void PieceFolder::make_task() const { write_whole(task_file(), to_text(self_)); }
 
 fs::path PieceFolder::file(std::int64_t piece, const std::string& ending) const {
   constexpr std::size_t kDigits = 4;  // of kMostPieces
@@ -198,7 +252,7 @@ bool PieceFolder::take(const PieceClaim& claim) {
   if (had_.contains({claim.piece, claim.number}) || !link_to(task_file(), claim_file(claim))) {
     return false;
   }
-  if (opens(file(claim.piece, std::string(kPart)))) {
+  if (opens(file(claim.piece, std::string(kPartEnding)))) {
     ::unlink(claim_file(claim).c_str());
     return false;
   }
@@ -215,8 +269,7 @@ bool PieceFolder::holds_hole(const PieceClaim& claim) const {
 std::optional<PieceClaim> PieceFolder::claim() {
   const std::scoped_lock lock(mutex_);
   const PieceStates states = this->states();
-  const auto there = std::count_if(states.begin(), states.end(),
-                                   [](const auto& state) { return state.second.there; });
+  const std::int64_t there = parts_there(states);
   // Tasks begin at places of their own, so that few ask for the same piece.
   const auto first = static_cast<std::int64_t>(std::hash<std::string>{}(process_text(self_)) %
                                                static_cast<std::uint64_t>(pieces()));
@@ -237,7 +290,7 @@ std::optional<PieceClaim> PieceFolder::claim() {
 }
 
 void PieceFolder::finish(const PieceClaim& claim) const {
-  const fs::path part = file(claim.piece, std::string(kPart));
+  const fs::path part = file(claim.piece, std::string(kPartEnding));
   // A task that took this one for ended may have put the same part there, and removed this.
   if (std::rename(open_part(claim).c_str(), part.c_str()) != 0 && !opens(part)) {
     file_fault(part, "cannot rename the finished part", errno);
@@ -251,10 +304,7 @@ void PieceFolder::finish(const PieceClaim& claim) const {
 
 // A task that still writes a part which is there finds it so when it is done (finish).
 void PieceFolder::remove_leftovers() const {
-  const PieceStates found = states();
-  const auto there = std::count_if(found.begin(), found.end(),
-                                   [](const auto& state) { return state.second.there; });
-  if (there < pieces()) {
+  if (parts_there(states()) < pieces()) {
     return;
   }
   std::vector<fs::path> left;
@@ -281,6 +331,74 @@ void PieceFolder::give_back(const PieceClaim& claim) {
   ::unlink(open_part(claim).c_str());
   ::unlink(claim_file(claim).c_str());
   had_.erase({claim.piece, claim.number});
+}
+
+std::string process_text(const PieceTask& task) {
+  return task.host + "_" + std::to_string(task.process) + "_" + std::to_string(task.started);
+}
+
+bool has_ended_here(std::string_view process) {
+  const std::size_t start = process.rfind('_');
+  const std::size_t number =
+      start == std::string_view::npos ? start : process.rfind('_', start - 1);
+  if (number == std::string_view::npos || process.substr(0, number) != this_host()) {
+    return false;
+  }
+  const auto of_process = parse_number<std::int64_t>(process.substr(number + 1, start - number - 1));
+  const auto started = parse_number<std::int64_t>(process.substr(start + 1));
+  return of_process && started && start_of(*of_process) != started;
+}
+
+PieceTask this_task(const std::string& submission, const std::string& task) {
+  PieceTask self{submission, task, this_host(), ::getpid(), start_of(::getpid()).value_or(0)};
+  if (submission.empty()) {
+    self.submission = process_text(self);
+  }
+  if (submission.empty() || task.empty()) {
+    self.task = process_text(self);
+  }
+  return self;
+}
+
+std::string to_text(const PieceTask& task) {
+  const nlohmann::ordered_json json = {{"submission", task.submission},
+                                       {"task", task.task},
+                                       {"host", task.host},
+                                       {"process", task.process},
+                                       {"started", task.started}};
+  return json.dump() + "\n";
+}
+
+std::optional<PieceTask> parse_piece_task(std::string_view text) {
+  Diagnostics diagnostics;
+  const auto node = parse_json_object(text, json_line("claim", 1), diagnostics);
+  if (!node) {
+    return std::nullopt;
+  }
+  const auto submission = text_at(*node, "submission");
+  const auto task = text_at(*node, "task");
+  const auto host = text_at(*node, "host");
+  const auto process = number_at(*node, "process");
+  const auto started = number_at(*node, "started");
+  if (!submission || !task || !host || !process || !started) {
+    return std::nullopt;
+  }
+  return PieceTask{*submission, *task, *host, *process, *started};
+}
+
+bool runs_here(const PieceTask& task) {
+  return task.host == this_host() && start_of(task.process) == task.started;
+}
+
+bool is_hole(const PieceTask& other, const PieceTask& self,
+             const std::vector<std::string>& beside) {
+  if (std::find(beside.begin(), beside.end(), other.submission) != beside.end()) {
+    return false;
+  }
+  if (other.host == self.host) {
+    return !runs_here(other);
+  }
+  return other.submission != self.submission || other.task == self.task;
 }
 
 }  // namespace stepcast

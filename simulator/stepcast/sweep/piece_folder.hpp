@@ -13,6 +13,10 @@
 // the disk. So what is there is whole wherever a task is killed, and which task had which piece,
 // and in which order, changes no byte. What a killed task leaves is removed once every part is
 // there, its own file by a task of its host; until then a claim beside a part says nothing.
+//
+// A claim without a part is a hole where whoever made it has ended. A process of this host is seen
+// to have; of another host only the submission is known, the job array say. Two that price one
+// piece write the same bytes: what is taken for a hole and is none costs time alone.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +26,46 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "stepcast/sweep/part_format.hpp"
-#include "stepcast/sweep/piece_claim.hpp"
+#include "stepcast/sweep/sweep_part.hpp"
 
 namespace stepcast {
+
+// A process that prices pieces.
+struct PieceTask {
+  std::string submission;    // what was started together: tasks of one leave each other's claims
+  std::string task;          // within it; a task that is started again has the same
+  std::string host;          // where it runs, and what numbers its processes
+  std::int64_t process = 0;  // its number there
+  std::int64_t started = 0;  // when that process began: ticks since the host did
+
+  bool operator==(const PieceTask&) const = default;
+};
+
+// The process that asks. Without a submission, or without a task, its host, number and start stand
+// for them.
+PieceTask this_task(const std::string& submission, const std::string& task);
+
+// "bench_4711_8842": differs from that of every other process.
+std::string process_text(const PieceTask& task);
+
+// Whether such a text is of a process of this host that has ended.
+bool has_ended_here(std::string_view process);
+
+// As a line of JSON, and back; nothing if it is none.
+std::string to_text(const PieceTask& task);
+std::optional<PieceTask> parse_piece_task(std::string_view text);
+
+// Whether a process of this host still runs.
+bool runs_here(const PieceTask& task);
+
+// Whether the claim of `other` is a hole for `self`: not if its submission is one of `beside`,
+// which are known to run, else if its process is gone from this host; of another host, if it is of
+// another submission, or is this task before it was started again.
+bool is_hole(const PieceTask& other, const PieceTask& self, const std::vector<std::string>& beside);
 
 struct PieceClaim {
   std::int64_t piece = 1;
@@ -42,6 +79,8 @@ struct PieceState {
   int claims = 0;
 };
 using PieceStates = std::map<std::int64_t, PieceState>;  // of pieces that have any file
+// How many parts are there.
+std::int64_t parts_there(const PieceStates& states);
 
 // The sweep that a folder is of; nothing if it is no folder of pieces. Throws ConfigError if it is
 // one of another version of the format.
@@ -77,7 +116,6 @@ class PieceFolder {
 
  private:
   void make_header();
-  void make_task() const;
   [[nodiscard]] bool take(const PieceClaim& claim);
   [[nodiscard]] bool holds_hole(const PieceClaim& claim) const;
   [[nodiscard]] std::filesystem::path file(std::int64_t piece, const std::string& ending) const;

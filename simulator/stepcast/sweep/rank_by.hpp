@@ -27,8 +27,8 @@ std::span<const std::string_view> names_of<RankBy>();
 
 // The number itself. `gpus`: of the plan's cluster.
 double ranked_number(RankBy rank_by, const PlanNumbers& numbers, std::int64_t gpus);
-// Whether less of it is better.
-bool less_is_better(RankBy rank_by);
+// Whether it can be bounded by a bound of a plan's step time and its memory.
+bool can_be_bounded(RankBy rank_by);
 // The number with the sign with which less is better.
 double rank_key(RankBy rank_by, const PlanNumbers& numbers, std::int64_t gpus);
 

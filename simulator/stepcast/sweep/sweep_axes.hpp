@@ -46,12 +46,6 @@ void join_recomputation(WrittenSweep& sweep);
 int numbering_order(std::string_view dotted_key);
 void sort_axes(std::vector<WrittenAxis>& axes);
 
-// Whether a value is a range of numbers: {from: 1, to: 64, times: 2}, {from: 1, to: 8, step: 1}.
-bool is_range(const ConfigNode& node);
-// Its numbers, as scalars. Problems go to `diagnostics`.
-std::vector<ConfigNode> range_values(const std::string& key, const ConfigNode& range,
-                                     Diagnostics& diagnostics);
-
 // Sets keys of a tree, making mappings on the way.
 void set_values(ConfigNode& root, const AxisValue& value);
 

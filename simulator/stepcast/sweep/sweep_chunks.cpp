@@ -2,8 +2,8 @@
 #include "stepcast/sweep/sweep_chunks.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/error.hpp"
 
 namespace stepcast {
@@ -24,13 +24,6 @@ std::int64_t turn_of(std::int64_t block, std::int64_t shards) {
 
 }  // namespace
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, fault] = std::from_chars(text.data(), last, value);
-  return fault == std::errc{} && end == last ? std::optional(value) : std::nullopt;
-}
-
 std::string to_text(const Shard& shard) {
   return std::to_string(shard.number) + "/" + std::to_string(shard.of);
 }
@@ -39,8 +32,8 @@ Shard parse_shard(const std::string& text) {
   const std::size_t slash = text.find('/');
   if (slash != std::string::npos) {
     const std::string_view view = text;
-    const auto number = whole_number(view.substr(0, slash));
-    const auto of = whole_number(view.substr(slash + 1));
+    const auto number = parse_number<std::int64_t>(view.substr(0, slash));
+    const auto of = parse_number<std::int64_t>(view.substr(slash + 1));
     if (number && of && *number >= 1 && *number <= *of && *of <= kMostShards) {
       return {*number, *of};
     }

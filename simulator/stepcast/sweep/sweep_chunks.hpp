@@ -15,9 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace stepcast {
@@ -55,9 +53,6 @@ struct Shard {
   [[nodiscard]] bool whole() const { return of == 1; }
   bool operator==(const Shard&) const = default;
 };
-
-// Of a text that is a number and nothing else: "12".
-std::optional<std::int64_t> whole_number(std::string_view text);
 
 // "2/3"
 std::string to_text(const Shard& shard);

@@ -3,9 +3,138 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
+#include <set>
+
+#include "stepcast/base/decimal_text.hpp"
+#include "stepcast/layer/exchange_rules.hpp"
+#include "stepcast/pipeline/schedules/schedule_info.hpp"
 
 namespace stepcast {
 namespace {
+
+using Degrees = std::set<std::int64_t>;
+
+// The numbers given for a key. What is no number, or none that a degree can be, is left out: it is
+// reported where it is read.
+Degrees given_degrees(const GivenTexts& given, std::string_view key) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 30;
+  Degrees degrees;
+  const auto found = given.find(key);
+  if (found == given.end()) {
+    return degrees;
+  }
+  for (const std::string& text : found->second) {
+    if (const auto value = parse_number<std::int64_t>(text); value && *value > 0 && *value <= kLargest) {
+      degrees.insert(*value);
+    }
+  }
+  return degrees;
+}
+
+// Every number that divides `value`, which is positive.
+Degrees divisors(std::int64_t value) {
+  Degrees found;
+  for (std::int64_t i = 1; i * i <= value; ++i) {
+    if (value % i == 0) {
+      found.insert(i);
+      found.insert(value / i);
+    }
+  }
+  return found;
+}
+
+// How the layers of a model are cut, and a schedule that runs it.
+struct Pipeline {
+  std::int64_t pp = 1;
+  std::int64_t vpp = 1;
+  bool balanced = false;  // pp does not divide the layers
+  Schedule schedule = Schedule::kOneFOneB;
+  auto operator<=>(const Pipeline&) const = default;
+};
+
+class PipelineCollector {
+ public:
+  PipelineCollector(const GivenTexts& given, ScheduleScope scope) : given_(given), scope_(scope) {}
+
+  void collect(const Experiment& site, std::set<Pipeline>& found) const {
+    for (const std::int64_t pp : ranks_of(site)) {
+      for (const std::int64_t vpp : chunks_of(site, pp)) {
+        for (std::size_t i = 0; i < names_of<Schedule>().size(); ++i) {
+          const auto schedule = static_cast<Schedule>(i);
+          if (wants(site, schedule, pp) && schedule_reasons(schedule, pp, vpp).empty()) {
+            found.insert({pp, vpp, site.model.layers % pp != 0, schedule});
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_given(std::string_view key) const { return given_.contains(key); }
+
+  // Whether the model's layers make so many stages: evenly or, where pp does not divide them,
+  // balanced, with one or two stages a rank or as many as come out even with both ends.
+  [[nodiscard]] bool makes_stages(const Experiment& site, std::int64_t pp, std::int64_t vpp) const {
+    const std::int64_t layers = site.model.layers;
+    if (layers % pp == 0 && !is_given("plan.stage_layout")) {
+      return layers % (pp * vpp) == 0;
+    }
+    const bool even = layers % (pp * vpp) == 0 || (layers + 2) % (pp * vpp) == 0;
+    return pp * vpp <= layers && (vpp <= 2 || even);
+  }
+
+  [[nodiscard]] Degrees ranks_of(const Experiment& site) const {
+    if (is_given("plan.pp")) {
+      return given_degrees(given_, "plan.pp");
+    }
+    return divisors(site.cluster.gpus());
+  }
+
+  [[nodiscard]] Degrees chunks_of(const Experiment& site, std::int64_t pp) const {
+    Degrees chunks = given_degrees(given_, "plan.vpp");
+    if (!is_given("plan.vpp")) {
+      chunks.insert(1);
+      for (std::int64_t vpp = 2; pp > 1 && pp * vpp <= site.model.layers; ++vpp) {
+        chunks.insert(vpp);
+      }
+    }
+    std::erase_if(chunks, [&](std::int64_t vpp) { return !makes_stages(site, pp, vpp); });
+    return chunks;
+  }
+
+  // Whether the software can run it, as far as it says.
+  [[nodiscard]] bool is_offered(const Experiment& site, Schedule schedule) const {
+    const std::vector<Schedule>& offered = site.software.offered_schedules;
+    return scope_ == ScheduleScope::kEvery || offered.empty() ||
+           std::find(offered.begin(), offered.end(), schedule) != offered.end();
+  }
+
+  [[nodiscard]] bool wants(const Experiment& site, Schedule schedule, std::int64_t pp) const {
+    const auto given = given_.find("plan.schedule");
+    if (given != given_.end()) {
+      const std::vector<std::string>& names = given->second;
+      return std::find(names.begin(), names.end(), name(schedule)) != names.end();
+    }
+    // With one rank all are the same, and GPipe takes as long as 1F1B and holds more.
+    return pp > 1 ? schedule != Schedule::kGpipe && is_offered(site, schedule)
+                  : schedule == Schedule::kOneFOneB;
+  }
+
+  const GivenTexts& given_;
+  ScheduleScope scope_;
+};
+
+// The pipelines of any of the sites. Where the file gives pp, vpp or schedule, only with those.
+std::set<Pipeline> all_pipelines(const std::vector<Experiment>& sites, const GivenTexts& given,
+                                 ScheduleScope scope) {
+  const PipelineCollector collector(given, scope);
+  std::set<Pipeline> found;
+  for (const Experiment& site : sites) {
+    collector.collect(site, found);
+  }
+  return found;
+}
 
 constexpr std::int64_t kTokensARank = 4096;  // that cp leaves at least
 constexpr std::array<std::int64_t, 4> kTriedMicroBatches = {1, 2, 4, 8};
@@ -243,12 +372,127 @@ class AllPlans {
   std::vector<WrittenAxis> axes_;
 };
 
+// What a software set offers, as axes of a sweep.
+constexpr std::string_view kDispatcher = "dispatcher";
+
+// Switches that make no difference to some models.
+struct Needs {
+  std::string_view key;
+  bool (*has)(const ModelSpec& model);
+};
+bool has_experts(const ModelSpec& model) { return model.moe.has_value(); }
+constexpr std::array<Needs, 3> kNeeds = {{
+    {kDispatcher, has_experts},
+    {"ep_overlap", has_experts},
+    {"shared_expert_overlap",
+     [](const ModelSpec& model) { return model.moe && model.moe->shared_expert_ffn_hidden > 0; }},
+}};
+
+bool makes_difference(std::string_view key, const ModelSpec& model) {
+  return std::all_of(kNeeds.begin(), kNeeds.end(),
+                     [&](const Needs& needs) { return needs.key != key || needs.has(model); });
+}
+
+// Keys of a sweep file that settle a switch.
+std::vector<std::string> keys_of(std::string_view switched) {
+  const std::string own = "software." + std::string(switched);
+  return switched == kDispatcher
+             ? std::vector<std::string>{"plan.dispatcher", own, "software.deepep"}
+             : std::vector<std::string>{own};
+}
+
+// Whether whatever the file says of the exchange belongs to this dispatcher.
+bool takes(const Experiment& site, const std::string& dispatcher) {
+  const std::span<const std::string_view> names = names_of<Dispatcher>();
+  const auto place = std::find(names.begin(), names.end(), dispatcher);
+  if (place == names.end()) {
+    return false;
+  }
+  ExchangeSpec exchange = site.software.exchange;
+  exchange.dispatcher = static_cast<Dispatcher>(place - names.begin());
+  return exchange_problems(exchange, site.model.moe).empty();
+}
+
+bool offers(const SoftwareSpec& software, const std::string& key, const std::string& value) {
+  return std::any_of(software.offers.begin(), software.offers.end(), [&](const auto& offer) {
+    return offer.key == key &&
+           std::find(offer.values.begin(), offer.values.end(), value) != offer.values.end();
+  });
+}
+
+// What every site can run with. The dispatcher that the software has by itself comes first, since
+// of plans that are equal the first one is kept.
+std::vector<std::string> values_for(const std::vector<Experiment>& sites,
+                                    const SoftwareOffer& offer) {
+  std::vector<std::string> values;
+  for (const std::string& value : offer.values) {
+    const bool possible = std::all_of(sites.begin(), sites.end(), [&](const Experiment& site) {
+      return makes_difference(offer.key, site.model) && offers(site.software, offer.key, value) &&
+             (offer.key != kDispatcher || takes(site, value));
+    });
+    if (possible) {
+      values.push_back(value);
+    }
+  }
+  const std::string_view own = name(sites.front().software.exchange.dispatcher);
+  std::stable_partition(values.begin(), values.end(),
+                        [own](const std::string& value) { return value == own; });
+  return values;
+}
+
+WrittenAxis axis_of(const std::string& key, const std::vector<std::string>& values,
+                    const ConfigNode& place) {
+  WrittenAxis axis;
+  axis.keys = {key};
+  axis.place = place;
+  for (const std::string& value : values) {
+    axis.values.push_back({{key, scalar_at(place, value), place.line, place.column}});
+  }
+  return axis;
+}
+
 }  // namespace
+
+GivenTexts given_texts(const WrittenSweep& sweep) {
+  GivenTexts given;
+  for (const ConfigEntry& section : sweep.base.entries) {
+    for (const ConfigEntry& entry : section.value.entries) {
+      given[section.key + "." + entry.key].push_back(entry.value.text);
+    }
+  }
+  for (const WrittenAxis& axis : sweep.axes) {
+    for (const AxisValue& value : axis.values) {
+      for (const AxisSetting& setting : value) {
+        given[setting.key].push_back(setting.value.text);
+      }
+    }
+  }
+  return given;
+}
 
 std::vector<WrittenAxis> all_plan_axes(const std::vector<Experiment>& sites,
                                        const GivenTexts& given, ScheduleScope scope,
                                        const ConfigNode& place) {
   return AllPlans(sites, given, scope, place).axes();
+}
+
+std::vector<WrittenAxis> offered_axes(const std::vector<Experiment>& sites, const GivenTexts& given,
+                                      Offered offered, const ConfigNode& place) {
+  std::vector<WrittenAxis> axes;
+  for (const SoftwareOffer& offer : sites.front().software.offers) {
+    const bool dispatcher = offer.key == kDispatcher;
+    const std::vector<std::string> keys = keys_of(offer.key);
+    const bool is_given = std::any_of(keys.begin(), keys.end(),
+                                      [&](const std::string& key) { return given.contains(key); });
+    if (is_given || dispatcher != (offered == Offered::kDispatcher)) {
+      continue;
+    }
+    const std::vector<std::string> values = values_for(sites, offer);
+    if (values.size() > 1) {
+      axes.push_back(axis_of(keys.front(), values, place));
+    }
+  }
+  return axes;
 }
 
 }  // namespace stepcast

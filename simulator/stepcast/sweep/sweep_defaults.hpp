@@ -2,8 +2,7 @@
 // The axes of `plan: all`: every plan of a model on a cluster that training frameworks offer.
 //
 //   tp, sequence_parallel  degrees that divide heads, ffn_hidden and GPUs, within a scale-up
-//   domain;
-//                          above 1 with sequence parallelism on and, without experts, off
+//                          domain; above 1 with sequence parallelism on and, without experts, off
 //   cp                     powers of 2 that leave a rank 4,096 tokens
 //   ep, etp                with experts: degrees that divide the experts and the GPUs; 1 or a tp
 //   dispatcher             with experts: those that the software offers (SoftwareOffer)
@@ -21,10 +20,7 @@
 // the other axes are made of then is what goes with some value that is given.
 #pragma once
 
-#include <compare>
-#include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,48 +30,12 @@
 
 namespace stepcast {
 
-// The above, for --help.
-inline constexpr std::string_view kPlanAllHelp =
-    "plan: all takes every plan that frameworks offer:\n"
-    "  tp, sequence_parallel  degrees that divide heads, ffn_hidden and GPUs, within a scale-up\n"
-    "                         domain; with sequence parallelism on and, without experts, off\n"
-    "  cp                     powers of 2 that leave a rank 4,096 tokens\n"
-    "  ep, etp                with experts: degrees that divide experts and GPUs; 1 or a tp\n"
-    "  dispatcher             with experts: those that the software offers\n"
-    "  zero                   0, 1, 2, and 3 with and without fsdp_reshard, and over one node\n"
-    "  pp, vpp, schedule      stages that divide the layers, with every schedule that runs them\n"
-    "                         but gpipe; where pp does not divide them, stage_layout: balanced\n"
-    "  micro_batch_size       1, 2, 4, 8, where 'training' leaves it out\n"
-    "  recompute              none, selective, full, where 'training' leaves it out\n"
-    "plan: {all: true, tp: [4, 8]} narrows one of them, plan: {all: offered} takes of the "
-    "schedules\n"
-    "those that the software offers. software: {base: NAME, all: true} takes every\n"
-    "switch that the software offers.\n";
-
 // The texts of each key that a file sets or varies, before it is read: "plan.tp" -> 4, 8.
 using GivenTexts = std::map<std::string, std::vector<std::string>, std::less<>>;
 GivenTexts given_texts(const WrittenSweep& sweep);
 
-using Degrees = std::set<std::int64_t>;
-// The numbers given for a key. What is no number, or none that a degree can be, is left out: it is
-// reported where it is read.
-Degrees given_degrees(const GivenTexts& given, std::string_view key);
-// Every number that divides `value`, which is positive.
-Degrees divisors(std::int64_t value);
-
-// How the layers of a model are cut, and a schedule that runs it.
-struct Pipeline {
-  std::int64_t pp = 1;
-  std::int64_t vpp = 1;
-  bool balanced = false;  // pp does not divide the layers
-  Schedule schedule = Schedule::kOneFOneB;
-  auto operator<=>(const Pipeline&) const = default;
-};
 // Schedules of a pipeline: every one, or those that the software of a site offers, where it says.
 enum class ScheduleScope { kEvery, kOffered };
-// The pipelines of any of the sites. Where the file gives pp, vpp or schedule, only with those.
-std::set<Pipeline> all_pipelines(const std::vector<Experiment>& sites, const GivenTexts& given,
-                                 ScheduleScope scope);
 
 // The axes of every key that is not given. Their values stand at `place`.
 std::vector<WrittenAxis> all_plan_axes(const std::vector<Experiment>& sites,

@@ -140,6 +140,14 @@ SweepSummary SweepTally::summary() const {
   return summary;
 }
 
+void TalliedChunks::keep(std::int64_t /*chunk*/, ChunkResult result) {
+  const std::scoped_lock lock(mutex_);
+  tally_.add(result);
+  if (!result.priced.empty()) {
+    take_(result.priced);
+  }
+}
+
 std::vector<std::pair<std::string, std::int64_t>> by_count(
     const std::map<std::string, std::int64_t>& refused) {
   std::vector<std::pair<std::string, std::int64_t>> sorted(refused.begin(), refused.end());

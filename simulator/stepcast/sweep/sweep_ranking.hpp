@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -84,6 +86,26 @@ class SweepTally {
   ParetoFront memory_;
   ParetoFront gpus_;
   bool gpus_vary_;
+};
+
+// A store that adds chunks up, hands the plans of each on, and keeps none of them.
+class TalliedChunks : public ChunkStore {
+ public:
+  using Take = std::function<void(const std::vector<PlanNumbers>& priced)>;
+
+  // `take` is called by one thread at a time, with no empty chunk.
+  TalliedChunks(const SweepSpace& space, std::size_t top, Take take)
+      : tally_(space, top), take_(std::move(take)) {}
+
+  [[nodiscard]] bool has(std::int64_t /*chunk*/) const override { return false; }
+  [[nodiscard]] ChunkResult read(std::int64_t /*chunk*/) const override { return {}; }
+  void keep(std::int64_t chunk, ChunkResult result) override;
+  [[nodiscard]] SweepSummary summary() const { return tally_.summary(); }
+
+ private:
+  std::mutex mutex_;
+  SweepTally tally_;
+  Take take_;
 };
 
 }  // namespace stepcast

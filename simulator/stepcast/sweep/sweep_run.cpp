@@ -8,11 +8,16 @@
 #include <tbb/partitioner.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <mutex>
+#include <optional>
+#include <thread>
 #include <vector>
 
 #include "stepcast/base/error.hpp"
 #include "stepcast/base/worker_arena.hpp"
+#include "stepcast/sweep/sweep_part.hpp"
 
 namespace stepcast {
 namespace {
@@ -77,6 +82,113 @@ class Runner {
   SweepProgress progress_;
 };
 
+class PieceRunner {
+ public:
+  PieceRunner(const PieceRun& run, PieceFolder& folder, const std::stop_token& stop)
+      : run_(run), folder_(folder), stop_(stop) {}
+
+  std::int64_t run() {
+    std::vector<std::jthread> threads;
+    for (int i = 1; i < run_.threads; ++i) {
+      threads.emplace_back([this] { work(); });
+    }
+    work();
+    threads.clear();
+    if (fault_) {
+      std::rethrow_exception(fault_);
+    }
+    folder_.remove_leftovers();
+    return finished_;
+  }
+
+ private:
+  // Nothing leaves a thread; the first fault ends all of them.
+  void work() {
+    try {
+      std::optional<EvaluateChunk> evaluate;  // made for the first piece, if there is one
+      while (const std::optional<PieceClaim> claim = next()) {
+        if (!evaluate) {
+          evaluate = run_.evaluator();
+        }
+        price(*claim, *evaluate);
+      }
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      failed_ = true;
+      fault_ = fault_ ? fault_ : std::current_exception();
+    }
+  }
+
+  [[nodiscard]] bool stopped() const { return failed_ || stop_.stop_requested(); }
+
+  std::optional<PieceClaim> next() {
+    std::optional<PieceClaim> claim;
+    if (!stopped()) {
+      claim = folder_.claim();
+    }
+    if (claim) {
+      show(*claim);
+    }
+    return claim;
+  }
+
+  void show(const PieceClaim& claim) {
+    const std::scoped_lock lock(mutex_);
+    progress_.plans = folder_.header(claim.piece).grid.plans;
+    const auto share = static_cast<double>(claim.there) / static_cast<double>(folder_.pieces());
+    const auto done = static_cast<std::int64_t>(share * static_cast<double>(progress_.plans));
+    if (!seen_) {
+      progress_.before = done;
+      seen_ = true;
+    }
+    progress_.done = std::max(progress_.done, done);
+    run_.progress(progress_);
+  }
+
+  void price(const PieceClaim& claim, const EvaluateChunk& evaluate) {
+    try {
+      if (write_part(claim, evaluate)) {
+        folder_.finish(claim);
+        ++finished_;
+        return;
+      }
+    } catch (...) {
+      folder_.give_back(claim);
+      throw;
+    }
+    folder_.give_back(claim);
+  }
+
+  // Whether the part is whole: not if it was stopped.
+  bool write_part(const PieceClaim& claim, const EvaluateChunk& evaluate) {
+    const PartHeader header = folder_.header(claim.piece);
+    SweepPart part(folder_.open_part(claim), header, SweepPart::Existing::kRefuse);
+    std::int64_t priced = 0;
+    for (const std::int64_t chunk : chunks_of(header.grid, header.shard)) {
+      if (stopped()) {
+        return false;
+      }
+      ChunkResult result = evaluated(evaluate, header.grid, chunk);
+      priced += std::ssize(result.priced);
+      part.keep(chunk, std::move(result));
+    }
+    part.sync();
+    const std::scoped_lock lock(mutex_);
+    progress_.priced += priced;
+    return true;
+  }
+
+  const PieceRun& run_;
+  PieceFolder& folder_;
+  const std::stop_token& stop_;
+  std::atomic<bool> failed_ = false;
+  std::atomic<std::int64_t> finished_ = 0;
+  std::mutex mutex_;  // of what follows
+  std::exception_ptr fault_;
+  bool seen_ = false;
+  SweepProgress progress_;
+};
+
 }  // namespace
 
 ChunkResult evaluated(const EvaluateChunk& evaluate, const ChunkGrid& grid, std::int64_t chunk) {
@@ -92,5 +204,9 @@ bool run_sweep(const SweepRun& run, ChunkStore& store, const std::stop_token& st
 }
 
 int processors() { return tbb::info::default_concurrency(); }
+
+std::int64_t run_pieces(const PieceRun& run, PieceFolder& folder, const std::stop_token& stop) {
+  return PieceRunner(run, folder, stop).run();
+}
 
 }  // namespace stepcast

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the chunks of a shard that a store does not have yet, on several threads. What a chunk gives
-// follows from its number alone, so the number of threads, and where an earlier run stopped, change
-// nothing but the order in which chunks are kept.
+// Runs the chunks of a sweep on several threads: those of a shard that a store does not have yet,
+// or pieces that a folder lets this process have, one a thread at a time, until there is none. What
+// a chunk gives follows from its number alone, so the number of threads, and where an earlier run
+// stopped, change nothing but the order in which a store keeps chunks. The chunks of a piece are
+// priced in their order by one thread, so that its part has the same bytes whoever prices it.
 #pragma once
 
 #include <functional>
 #include <stop_token>
 
 #include "stepcast/sweep/chunk_store.hpp"
+#include "stepcast/sweep/piece_folder.hpp"
 #include "stepcast/sweep/sweep_chunks.hpp"
 
 namespace stepcast {
@@ -42,5 +45,17 @@ bool run_sweep(const SweepRun& run, ChunkStore& store, const std::stop_token& st
 
 // The processors that this process may use.
 int processors();
+
+struct PieceRun {
+  int threads = 1;
+  MakeEvaluator evaluator;
+  // With each piece that is begun, by one thread at a time: `done` are as many plans as the parts
+  // of all tasks have, pieces being alike; `before` those of the first look.
+  std::function<void(const SweepProgress&)> progress = [](const SweepProgress&) {};
+};
+
+// How many pieces were finished; `stop` gives back those that are begun, and so does what a thread
+// throws, which is thrown again.
+std::int64_t run_pieces(const PieceRun& run, PieceFolder& folder, const std::stop_token& stop);
 
 }  // namespace stepcast

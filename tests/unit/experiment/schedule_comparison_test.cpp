@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/experiment/schedule_comparison.hpp"
+#include "stepcast/experiment/comparison.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -9,9 +9,9 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/api/catalogue.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/hardware/placed_constants.hpp"
+#include "stepcast/stepcast.hpp"
 
 namespace stepcast::constants_readme_test {
 namespace {
@@ -116,7 +116,7 @@ TEST_CASE("every constant says what it is, once, and where a fit may look inside
 }
 
 TEST_CASE("a description of a GPU says what each described number is", "[unit]") {
-  const std::string text = description_of("h200_sxm", data_root(), {"test", 0, 0});
+  const std::string text = Simulator(data_root().folder).describe("h200_sxm");
   const auto follows = [&](const std::string& key, const std::string& meaning) {
     const std::size_t at = text.find("\n  " + key + " ");
     REQUIRE(at != std::string::npos);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/sweep/chunk_stream.hpp"
+#include "stepcast/sweep/chunk_store.hpp"
 
 #include "catch.hpp"
 #include "unit/sweep/sample_chunks.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/sweep/piece_claim.hpp"
+#include "stepcast/sweep/piece_folder.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

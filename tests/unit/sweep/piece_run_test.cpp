@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/sweep/piece_run.hpp"
+#include "stepcast/sweep/sweep_run.hpp"
 
 #include <fstream>
 #include <iterator>

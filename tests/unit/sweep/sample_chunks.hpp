@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "stepcast/sweep/part_format.hpp"
+#include "stepcast/sweep/sweep_part.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
 #include "text_file.hpp"
 
