@@ -9,7 +9,7 @@
 #include "stepcast/api/report_forms.hpp"
 #include "stepcast/config/framework_keys.hpp"
 #include "stepcast/plan/plan_keys.hpp"
-#include "stepcast/report/config_json.hpp"
+#include "stepcast/report/columns.hpp"
 #include "stepcast/stepcast.hpp"
 
 namespace stepcast {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/difference_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,8 @@
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/report/columns.hpp"
-#include "stepcast/report/json_report.hpp"
+#include "stepcast/report/projection_report.hpp"
 #include "stepcast/report/text_layout.hpp"
-#include "stepcast/report/text_report.hpp"
 
 namespace stepcast {
 namespace {

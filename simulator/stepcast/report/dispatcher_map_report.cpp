@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/dispatcher_map_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -7,9 +7,8 @@
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/columns.hpp"
-#include "stepcast/report/json_report.hpp"
+#include "stepcast/report/projection_report.hpp"
 #include "stepcast/report/text_layout.hpp"
-#include "stepcast/report/text_report.hpp"
 
 namespace stepcast {
 namespace {

@@ -5,29 +5,14 @@
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
-#include <type_traits>
 
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/config/json_dump.hpp"
 #include "stepcast/experiment/plan_fields.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
-#include "stepcast/report/projection_rows.hpp"
-#include "stepcast/report/time_rows.hpp"
+#include "stepcast/report/step_rows.hpp"
 
 namespace stepcast {
-namespace {
-
-constexpr std::size_t kUsualLine = 1536;  // bytes
-
-// A value as it was written: numbers and switches as such, anything else as a text.
-std::string json_text(const std::string& text) {
-  if (text.empty()) {
-    return "null";
-  }
-  const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
-  const bool plain = parsed.is_number() || parsed.is_boolean();
-  return plain ? text : json_dump(nlohmann::json(text));
-}
 
 void append_value(std::string& line, std::int64_t value) {
   std::array<char, 24> digits{};
@@ -41,6 +26,20 @@ void append_value(std::string& line, double value) {
   std::array<char, 64> digits{};
   line.append(digits.data(),
               nlohmann::detail::to_chars(digits.data(), digits.data() + digits.size(), value));
+}
+
+namespace {
+
+constexpr std::size_t kUsualLine = 1536;  // bytes
+
+// A value as it was written: numbers and switches as such, anything else as a text.
+std::string json_text(const std::string& text) {
+  if (text.empty()) {
+    return "null";
+  }
+  const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
+  const bool plain = parsed.is_number() || parsed.is_boolean();
+  return plain ? text : json_dump(nlohmann::json(text));
 }
 
 class JsonLine {
@@ -85,37 +84,6 @@ class JsonLine {
 
   std::string& line_;
   bool first_ = true;
-};
-
-// The columns of a line of CSV, or its cells; those of objects inside as "object.key".
-class CsvCells {
- public:
-  enum class Part { kNames, kValues };
-  CsvCells(Part part, bool experts) : part_(part), experts_(experts) {}
-
-  template <typename Value>
-  void field(std::string_view key, const Value& value) {
-    if (!experts_ && inner_ == "expert_exchange.") {
-      return;
-    }
-    std::string& cell = cells_.emplace_back();
-    if (part_ == Part::kNames) {
-      cell = inner_ + std::string(key);
-    } else if constexpr (std::is_arithmetic_v<Value>) {
-      append_value(cell, value);
-    } else {
-      cell = csv_cell(std::string(value));
-    }
-  }
-  void begin(std::string_view key) { inner_ = std::string(key) + "."; }
-  void end() { inner_.clear(); }
-  [[nodiscard]] const std::vector<std::string>& cells() const { return cells_; }
-
- private:
-  Part part_;
-  bool experts_;
-  std::string inner_;
-  std::vector<std::string> cells_;
 };
 
 void append_cells(const std::vector<std::string>& cells, std::string& line) {

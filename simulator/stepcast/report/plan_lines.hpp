@@ -11,8 +11,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/result/sweep_summary.hpp"
 #include "stepcast/sweep/settled_request.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
@@ -21,6 +23,42 @@ namespace stepcast {
 
 // Whether a line tells the memory of the fullest pipeline rank by kind, which is found again.
 enum class PlanDetail { kNumbers, kMemoryByKind };
+
+// At the end of a line; numbers as nlohmann writes them in every other report.
+void append_value(std::string& line, std::int64_t value);
+void append_value(std::string& line, bool value);
+void append_value(std::string& line, double value);
+
+// The columns of a line of CSV, or its cells; those of objects inside as "object.key".
+class CsvCells {
+ public:
+  enum class Part { kNames, kValues };
+  CsvCells(Part part, bool experts) : part_(part), experts_(experts) {}
+
+  template <typename Value>
+  void field(std::string_view key, const Value& value) {
+    if (!experts_ && inner_ == "expert_exchange.") {
+      return;
+    }
+    std::string& cell = cells_.emplace_back();
+    if (part_ == Part::kNames) {
+      cell = inner_ + std::string(key);
+    } else if constexpr (std::is_arithmetic_v<Value>) {
+      append_value(cell, value);
+    } else {
+      cell = csv_cell(std::string(value));
+    }
+  }
+  void begin(std::string_view key) { inner_ = std::string(key) + "."; }
+  void end() { inner_.clear(); }
+  [[nodiscard]] const std::vector<std::string>& cells() const { return cells_; }
+
+ private:
+  Part part_;
+  bool experts_;
+  std::string inner_;
+  std::vector<std::string> cells_;
+};
 
 // Any number of threads may use it.
 class PlanLines {

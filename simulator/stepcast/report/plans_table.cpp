@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/plans_table.hpp"
+#include "stepcast/report/sweep_report.hpp"
 
 #include <algorithm>
 
@@ -151,22 +151,11 @@ class PlansTable {
   }
 
   // "  start one, two," and further lines below the first item.
-  static std::string wrapped(const std::string& start, const std::vector<std::string>& items) {
-    if (items.empty()) {
-      return "";
+  static std::string wrapped(const std::string& start, std::vector<std::string> items) {
+    for (std::size_t i = 0; i + 1 < items.size(); ++i) {
+      items[i] += ",";
     }
-    std::string text;
-    std::string line = "  " + start;
-    const std::string indent(line.size(), ' ');
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      const std::string item = items[i] + (i + 1 < items.size() ? "," : "");
-      if (line.size() > indent.size() && line.size() + 1 + item.size() > kLineWidth) {
-        text += line + "\n";
-        line = indent;
-      }
-      line += (line.size() > indent.size() ? " " : "") + item;
-    }
-    return text + line + "\n";
+    return items.empty() ? "" : filled("  " + start, items, kLineWidth);
   }
 
   // Of those that fit, but not with all that the allocator reserves.

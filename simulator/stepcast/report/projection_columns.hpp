@@ -10,6 +10,8 @@
 namespace stepcast {
 
 const Columns<Projection>& projection_columns();
+// Of what a layer keeps.
+const Columns<SavedTensor>& saved_columns();
 
 // Both intervals of the rate, as factors of the predicted tokens/s.
 #define STEPCAST_INTERVAL_COLUMNS \

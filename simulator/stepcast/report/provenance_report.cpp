@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/provenance_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 
 #include <algorithm>
 #include <map>
@@ -10,9 +10,8 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/hardware/placed_constants.hpp"
 #include "stepcast/report/columns.hpp"
-#include "stepcast/report/json_report.hpp"
+#include "stepcast/report/projection_report.hpp"
 #include "stepcast/report/text_layout.hpp"
-#include "stepcast/report/text_report.hpp"
 
 namespace stepcast {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/report/json_report.hpp"
+#include "stepcast/report/projection_report.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/validation/plan_regret.hpp"
 #include "stepcast/validation/sku_ratios.hpp"
