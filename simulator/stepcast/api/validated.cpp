@@ -8,7 +8,6 @@
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/api/report_forms.hpp"
 #include "stepcast/api/text_source.hpp"
-#include "stepcast/report/timed_runs_report.hpp"
 #include "stepcast/report/validation_report.hpp"
 #include "stepcast/stepcast.hpp"
 #include "stepcast/validation/plan_regret.hpp"

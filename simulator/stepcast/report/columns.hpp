@@ -7,6 +7,7 @@
 //       {"model", "model", member<&Projection::model>, as_text, Align::kLeft},
 //       {"step_time_s", "step time", member<&Projection::time, &StepTime::step>, as_time},
 //       ...});
+//   constexpr Columns<Projection> kAll{kColumns};
 //
 // A rendering says which of the numbers it has, and in which order, by their keys:
 // "gpus step_time_s"; "step_time_s:step" is called otherwise than in the list.
@@ -57,6 +58,18 @@ Value object_of(const Pairs& pairs) {
   return object;
 }
 
+// Calls with the members of an object, those of objects inside as "terms.math".
+template <typename Take>
+void for_each_leaf(const Value& object, const Take& take, const std::string& path = "") {
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) {
+      for_each_leaf(value, take, path + key + ".");
+    } else {
+      take(path + key, value);
+    }
+  }
+}
+
 // A tree of settings: plain scalars that are numbers or switches as such, the rest as texts.
 Value json_of(const ConfigNode& node);
 
@@ -94,15 +107,12 @@ template <auto... kPath, typename Row>
 Value member(const Row& row) {
   return at_end_of<kPath...>(row, [](const auto& number) { return value_of(number); });
 }
-// Of a column: an object with all of `kColumns`, or a list of them, of what is at the end of a
-// path.
+// Of a column: an object with all of `kColumns`, of what is at the end of a path.
 template <const auto& kColumns, auto... kPath, typename Row>
 Value nested(const Row& row) {
   return at_end_of<kPath...>(row, [](const auto& part) {
     if constexpr (requires { part.has_value(); }) {
       return part ? kColumns.json(*part) : no_value();
-    } else if constexpr (std::ranges::range<decltype(part)>) {
-      return kColumns.json_rows(part);
     } else {
       return kColumns.json(part);
     }
@@ -224,14 +234,17 @@ class Columns {
     return text;
   }
 
-  // A table for people, to which rows may be added.
-  template <typename Rows>
-  [[nodiscard]] TextTable table(std::string_view keys, const Rows& rows) const {
+  [[nodiscard]] std::vector<TextTable::Column> titles(std::string_view keys) const {
     std::vector<TextTable::Column> titles;
     each(keys, [&titles](const Column<Row>& column) {
       titles.push_back({column.title, column.align});
     });
-    TextTable table(std::move(titles));
+    return titles;
+  }
+  // A table for people, to which rows may be added.
+  template <typename Rows>
+  [[nodiscard]] TextTable table(std::string_view keys, const Rows& rows) const {
+    TextTable table(titles(keys));
     for (const Row& row : rows) {
       table.add_row(cells(keys, row));
     }

@@ -39,9 +39,46 @@ std::string stacked(std::string list) {
   return list;
 }
 
-std::string money(double price) {
+std::string as_money(const Value& value) {
+  const double price = value.get<double>();
   return price >= 1.0 ? decimals(price, 2) : significant(price, 3);
 }
+
+// A column beside the one that all are related to, which is null where none was timed.
+struct RelatedColumn {
+  const ComparedColumn& column;
+  const ComparedColumn* reference = nullptr;
+
+  [[nodiscard]] const Projection& projection() const { return column.projection; }
+  [[nodiscard]] std::string label() const { return column.label(); }
+};
+
+constexpr auto kRelatedColumns = std::to_array<Column<RelatedColumn>>({
+    {"label", "", member<&RelatedColumn::label>},
+    {"options", "", [](const RelatedColumn& it) { return object_of(it.column.options); }},
+    {"ratio", "ratio to",
+     [](const RelatedColumn& it) {
+       return it.projection().priced ? Value(ratio(it.projection(), it.reference->projection))
+                                     : no_value();
+     },
+     as_number<3>},
+    {"told_apart", "told apart from",
+     [](const RelatedColumn& it) {
+       return it.projection().priced && &it.column != it.reference
+                  ? Value(can_be_told_apart(it.projection(), it.reference->projection))
+                  : no_value();
+     },
+     as_yes_or_no},
+    {"price_per_gpu_hour", "",
+     [](const RelatedColumn& it) {
+       return it.column.price_per_million_tokens() ? Value(it.projection().gpu_hour->price)
+                                                   : no_value();
+     }},
+    {"price_per_million_tokens", "price a million tokens",
+     [](const RelatedColumn& it) { return value_of(it.column.price_per_million_tokens()); },
+     as_money},
+});
+constexpr Columns<RelatedColumn> kRelated{kRelatedColumns};
 
 // Of the step's time.
 std::string assumed_text(const Projection& p) {
@@ -161,17 +198,13 @@ class ComparisonTable {
     if (!columns_.front().searched) {
       return;
     }
-    std::vector<std::string> plans = {"plans looked at"};
-    std::vector<std::string> bounded = {"  surely slower"};
-    std::vector<std::string> priced = {"  priced"};
-    for (const ComparedColumn& column : shown_) {
-      plans.push_back(with_separators(column.searched->plans));
-      bounded.push_back(with_separators(column.searched->bounded));
-      priced.push_back(with_separators(column.searched->priced));
-    }
-    table_->add_row(std::move(plans));
-    table_->add_row(std::move(bounded));
-    table_->add_row(std::move(priced));
+    searched_columns().each("plans bounded priced", [this](const Column<SearchedPlans>& number) {
+      std::vector<std::string> row = {std::string(number.title)};
+      for (const ComparedColumn& column : shown_) {
+        row.push_back(number.read(number.of(*column.searched)));
+      }
+      table_->add_row(std::move(row));
+    });
   }
 
   void add(const std::string& title, const Cell& cell) {
@@ -196,31 +229,26 @@ class ComparisonTable {
 
   void add_rates(const ComparedColumn& reference) {
     add_numbers("tokens_per_second_per_gpu");
-    add_timed(beside("ratio to", reference), [&reference](const Projection& p) {
-      return decimals(ratio(p, reference.projection), 3);
-    });
-    add_prices();
+    add_related("ratio", beside("ratio to", reference), reference);
+    const bool priced = std::any_of(
+        columns_.begin(), columns_.end(),
+        [](const ComparedColumn& column) { return column.price_per_million_tokens().has_value(); });
+    if (priced) {
+      add_related("price_per_million_tokens", "price a million tokens", reference);
+    }
     add_numbers("interval");
-    add_timed(beside("told apart from", reference), [&reference](const Projection& p) {
-      return &p == &reference.projection ? kNothing
-                                         : yes_or_no(can_be_told_apart(p, reference.projection));
-    });
+    add_related("told_apart", beside("told apart from", reference), reference);
     add_numbers("step_time_s");
     add_timed("on assumed constants", assumed_text);
     add_numbers("model_tflops_per_gpu mfu clock_mhz power_w");
   }
 
-  void add_prices() {
-    const bool any = std::any_of(
-        columns_.begin(), columns_.end(),
-        [](const ComparedColumn& column) { return column.price_per_million_tokens().has_value(); });
-    if (!any) {
-      return;
-    }
-    std::vector<std::string> row = {"price a million tokens"};
+  // A row of what relates each column to the reference.
+  void add_related(std::string_view key, const std::string& title,
+                   const ComparedColumn& reference) {
+    std::vector<std::string> row = {title};
     for (const ComparedColumn& column : shown_) {
-      const std::optional<double> price = column.price_per_million_tokens();
-      row.push_back(price ? money(*price) : kNothing);
+      row.push_back(kRelated.text(key, {column, &reference}));
     }
     table_->add_row(std::move(row));
   }
@@ -352,23 +380,25 @@ std::string reason_lines(const AllColumns& columns) {
 
 // --- CSV ----------------------------------------------------------------------------------------
 
+constexpr std::string_view kSearched = "plans:plans_searched priced:plans_priced";
+
 // The plan of a column but for the exchange of experts, and how many were looked at where it was
 // searched; or the titles of these cells.
 std::string plan_cells(const ComparedColumn& column, CsvCells::Part part) {
   const Projection& p = column.projection;
-  CsvCells plan(part, false);
+  CsvCells plan(part, ExpertColumns::kLeftOut);
   write_plan(p.plan, plan);
   plan.field("micro_batch_size", p.training.micro_batch_size);
   plan.field("recompute", name(p.training.recompute.kind));
-  const std::size_t of_plan = plan.cells().size();
-  if (column.searched) {
-    plan.field("plans_searched", column.searched->plans);
-    plan.field("plans_priced", column.searched->priced);
-  }
   std::string text;
-  for (std::size_t i = 0; i < plan.cells().size(); ++i) {
-    const bool empty = i < of_plan && part == CsvCells::Part::kValues && !column.has_plan();
-    text += "," + (empty ? "" : plan.cells()[i]);
+  for (const std::string& cell : plan.cells()) {
+    const bool empty = part == CsvCells::Part::kValues && !column.has_plan();
+    text += "," + (empty ? "" : cell);
+  }
+  if (column.searched) {
+    text += "," + (part == CsvCells::Part::kNames
+                       ? Columns<SearchedPlans>::csv_titles(kSearched)
+                       : searched_columns().csv_cells(kSearched, *column.searched));
   }
   return text;
 }
@@ -382,10 +412,11 @@ constexpr std::string_view kLast = "price_per_gpu_hour currency network reasons"
 std::string csv_line(const ComparedColumn& column, const ComparedColumn* reference) {
   const Projection& p = column.projection;
   const Columns<Projection>& numbers = projection_columns();
-  std::string text = csv_cell(column.label()) + "," + numbers.csv_cells(kInput, p) + "," +
-                     (p.priced ? shortest_text(ratio(p, reference->projection)) : "") + "," +
+  const RelatedColumn related{column, reference};
+  std::string text = kRelated.csv_cells("label", related) + "," + numbers.csv_cells(kInput, p) +
+                     "," + kRelated.csv_cells("ratio", related) + "," +
                      numbers.csv_cells(kStep, p) + "," +
-                     csv_text(value_of(column.price_per_million_tokens())) + "," +
+                     kRelated.csv_cells("price_per_million_tokens", related) + "," +
                      numbers.csv_cells(kIntervals, p);
   for_each_time_key([&](const TimeRow& row) {
     text += ",";
@@ -423,26 +454,11 @@ nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& col
                 {"columns", Value::array()}};
   const ComparedColumn* reference = reference_of(columns);
   for (const ComparedColumn& column : columns) {
-    Value row = {{"label", column.label()}, {"options", object_of(column.options)}};
-    if (column.projection.priced) {
-      row["ratio"] = ratio(column.projection, reference->projection);
-      if (&column != reference) {
-        row["told_apart"] = can_be_told_apart(column.projection, reference->projection);
-      }
-    }
-    if (const std::optional<double> price = column.price_per_million_tokens()) {
-      row["price_per_gpu_hour"] = column.projection.gpu_hour->price;
-      row["price_per_million_tokens"] = *price;
-    }
-    json["comparison"].push_back(std::move(row));
+    json["comparison"].push_back(kRelated.json({column, reference}));
     Value whole = to_json(column.projection);
     whole["context"]["version"] = version;
     if (column.searched) {
-      whole["searched"] = {{"plans", column.searched->plans},
-                           {"priced", column.searched->priced},
-                           {"bounded", column.searched->bounded},
-                           {"refused", object_of(column.searched->refused)},
-                           {"settings", object_of(column.searched->settings)}};
+      whole["searched"] = searched_columns().json(*column.searched);
     }
     if (!column.has_plan()) {
       whole["context"]["input"].erase("plan");

@@ -119,22 +119,17 @@ Value by_pass(std::string_view key, const LayerPasses& passes) {
 }
 
 std::string pass_table(const LayerStudy& study) {
-  TextTable table({{"pass"},
-                   {"time", Align::kRight},
-                   {"TFLOP/s/GPU", Align::kRight},
-                   {"TFLOP/s", Align::kRight},
-                   {"kernels", Align::kRight},
-                   {"exchange", Align::kRight},
-                   {"host", Align::kRight},
-                   {"clock", Align::kRight}});
+  constexpr std::string_view kShown = "time_s tflops_per_gpu kernels_s exchange_s host_s clock_mhz";
+  constexpr std::ptrdiff_t kOfAllRanks = 2;  // where the rate of all ranks stands
+  std::vector<TextTable::Column> titles = kPasses.titles(kShown);
+  titles.insert(titles.begin() + kOfAllRanks, {"TFLOP/s", Align::kRight});
+  titles.insert(titles.begin(), {"pass"});
+  TextTable table(std::move(titles));
   const auto add = [&](const std::string& title, const LayerPass& pass) {
-    std::vector<std::string> row = {title};
-    for (std::string& cell :
-         kPasses.cells("time_s tflops_per_gpu kernels_s exchange_s host_s clock_mhz", pass)) {
-      row.push_back(std::move(cell));
-    }
     const FlopsPerSecond of_ranks = static_cast<double>(study.ranks) * pass.rate();
-    row.insert(row.begin() + 3, whole_number(of_ranks.value() / 1e12));
+    std::vector<std::string> row = kPasses.cells(kShown, pass);
+    row.insert(row.begin() + kOfAllRanks, whole_number(of_ranks.value() / 1e12));
+    row.insert(row.begin(), title);
     table.add_row(std::move(row));
   };
   add("forward", study.passes.forward);

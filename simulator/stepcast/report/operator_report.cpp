@@ -142,7 +142,6 @@ struct OpRow {
   [[nodiscard]] const OpCost& cost() const { return entry.cost; }
   [[nodiscard]] Seconds total() const { return entry.total(); }
 };
-using R = const OpRow&;
 
 // Nothing of a number that is 0.
 template <Value (*kOf)(const OpRow&)>
@@ -172,94 +171,100 @@ std::string as_rounded_percent(const Value& share) {
   return std::to_string(std::llround(100.0 * share.get<double>())) + " %";
 }
 
-constexpr auto kTilingColumns = std::to_array<Column<Tiling>>({
-    {"rows", "", member<&Tiling::rows>},
-    {"cols", "", member<&Tiling::cols>},
-    {"splits", "", member<&Tiling::splits>},
-    {"cluster", "", member<&Tiling::cluster>},
-    {"waves", "", member<&Tiling::waves>},
-});
-constexpr Columns<Tiling> kTilings{kTilingColumns};
+// Null of what has no tiles.
+Value tile_json(const OpRow& row) {
+  const Tiling& tiling = row.cost().tiling;
+  return tiling.rows == 0 ? Value(nullptr)
+                          : Value{{"rows", tiling.rows},
+                                  {"cols", tiling.cols},
+                                  {"splits", tiling.splits},
+                                  {"cluster", tiling.cluster},
+                                  {"waves", tiling.waves}};
+}
 
-constexpr auto kCostTermColumns = std::to_array<Column<CostTerm>>({
-    {"name", "", member<&CostTerm::name>},
-    {"time_s", "", member<&CostTerm::duration>},
-});
-constexpr Columns<CostTerm> kCostTerms{kCostTermColumns};
+Value terms_json(const OpRow& row) {
+  return list_of(row.cost().terms, [](const CostTerm& term) -> Value {
+    return {{"name", term.name}, {"time_s", term.duration.value()}};
+  });
+}
 
-constexpr auto kOpColumns = std::to_array<Column<OpRow>>({
-    {"name", "operator", member<&OpRow::op, &Op::id>, as_text, Align::kLeft},
-    {"pass", "", member<&OpRow::counted, &CountedOp::pass>},
-    {"kind", "", [](R row) -> Value { return kind_name(row.op()); }},
-    {"category", "", [](R row) -> Value { return category_name(row.op()); }},
-    {"shape", "", [](R row) -> Value { return shape_json(row.op()); }},
-    {"count", "count", member<&OpRow::counted, &CountedOp::count>, as_count},
-    {"time_s", "time", member<&OpRow::cost, &OpCost::duration>, as_time},
-    {"total_time_s", "", member<&OpRow::total>},
-    {"share_of_computation", "share", member<&OpRow::share>, as_percent<1>},
-    {"tile", "",
-     [](R row) {
-       const Tiling& tiling = row.cost().tiling;
-       return tiling.rows == 0 ? Value(nullptr) : kTilings.json(tiling);
-     }},
-    {"dtype", "", [](R row) { return unless_empty(dtype_name(row.op())); }},
-    {"ran_as", "", [](R row) { return unless_empty(run_text(row.cost())); }},
-    {"tensor_bytes", "", of_experts<&CommunicationBytes::tensor>},
-    {"logical_bytes", "", of_experts<&CommunicationBytes::logical>},
-    {"wire_bytes", "", of_experts<&CommunicationBytes::wire>},
-    {"flops", "", [](R row) { return row.entry.experts.tensor > Bytes{} ? Value(0) : no_value(); }},
-    {"rate_flop_per_s", "", above_zero<product_rate>},
-    {"effective_interconnect_tbps", "",
-     [](R row) {
-       return row.entry.communicates() ? interconnect_rate(row) : no_value();
-     }},
-    {"rate_bytes_per_s", "",
-     [](R row) {
-       const bool moves = !row.entry.communicates() && !(product_rate(row) > 0.0);
-       return moves ? byte_rate(row) : no_value();
-     }},
-    {"bound", "bound", member<&OpRow::cost, &OpCost::bound>, as_text, Align::kLeft},
-    {"origin", "",
-     [](R row) {
-       const Origin origin = row.cost().origin;
-       return origin == Origin::kModel ? no_value() : value_of(origin);
-     }},
-    {"roofline_time_s", "", above_zero<bound_time>},
-    {"roofline_share", "",
-     [](R row) {
-       return row.entry.bound > Seconds{} ? roofline_share(row) : no_value();
-     }},
-    {"terms", "", [](R row) { return kCostTerms.json_rows(row.cost().terms); }},
+Value category_cell(const OpRow& row) { return category_name(row.op()); }
+Value dtype_cell(const OpRow& row) { return unless_empty(dtype_name(row.op())); }
+Value ran_as_cell(const OpRow& row) { return unless_empty(run_text(row.cost())); }
+Value stated_origin(const OpRow& row) {
+  const Origin origin = row.cost().origin;
+  return origin == Origin::kModel ? no_value() : value_of(origin);
+}
+// Nothing computes while tokens are on their way.
+Value exchange_flops(const OpRow& row) {
+  return row.entry.experts.tensor > Bytes{} ? Value(0) : no_value();
+}
+Value rate_of_communication(const OpRow& row) {
+  return row.entry.communicates() ? interconnect_rate(row) : no_value();
+}
+Value rate_of_moved(const OpRow& row) {
+  const bool moves = !row.entry.communicates() && !(product_rate(row) > 0.0);
+  return moves ? byte_rate(row) : no_value();
+}
+Value bounded_share(const OpRow& row) {
+  return row.entry.bound > Seconds{} ? roofline_share(row) : no_value();
+}
+Value pass_cell(const OpRow& row) { return pass_text(row.counted()); }
+Value shape_cell(const OpRow& row) { return shape_text(row.op()); }
+Value how_cell(const OpRow& row) { return how_text(row.entry); }
+Value rate_cell(const OpRow& row) { return rate_text(row.entry); }
+Value tile_cell(const OpRow& row) {
+  const Tiling& tiling = row.cost().tiling;
+  return tiling.rows > 0 ? Value(tile_text(tiling)) : no_value();
+}
+
+using OpColumn = Column<OpRow>;
+constexpr std::array kOpColumns = {
+    OpColumn{"name", "operator", member<&OpRow::op, &Op::id>, as_text, Align::kLeft},
+    OpColumn{"pass", "", member<&OpRow::counted, &CountedOp::pass>},
+    OpColumn{"kind", "", [](const OpRow& row) -> Value { return kind_name(row.op()); }},
+    OpColumn{"category", "", category_cell},
+    OpColumn{"shape", "", [](const OpRow& row) -> Value { return shape_json(row.op()); }},
+    OpColumn{"count", "count", member<&OpRow::counted, &CountedOp::count>, as_count},
+    OpColumn{"time_s", "time", member<&OpRow::cost, &OpCost::duration>, as_time},
+    OpColumn{"total_time_s", "", member<&OpRow::total>},
+    OpColumn{"share_of_computation", "share", member<&OpRow::share>, as_percent<1>},
+    OpColumn{"tile", "", tile_json},
+    OpColumn{"dtype", "", dtype_cell},
+    OpColumn{"ran_as", "", ran_as_cell},
+    OpColumn{"tensor_bytes", "", of_experts<&CommunicationBytes::tensor>},
+    OpColumn{"logical_bytes", "", of_experts<&CommunicationBytes::logical>},
+    OpColumn{"wire_bytes", "", of_experts<&CommunicationBytes::wire>},
+    OpColumn{"flops", "", exchange_flops},
+    OpColumn{"rate_flop_per_s", "", above_zero<product_rate>},
+    OpColumn{"effective_interconnect_tbps", "", rate_of_communication},
+    OpColumn{"rate_bytes_per_s", "", rate_of_moved},
+    OpColumn{"bound", "bound", member<&OpRow::cost, &OpCost::bound>, as_text, Align::kLeft},
+    OpColumn{"origin", "", stated_origin},
+    OpColumn{"roofline_time_s", "", above_zero<bound_time>},
+    OpColumn{"roofline_share", "", bounded_share},
+    OpColumn{"terms", "", terms_json},
     // Of tables and CSV.
-    {"pass_text", "pass", [](R row) -> Value { return pass_text(row.counted()); },
-     as_text, Align::kLeft},
-    {"shape_text", "shape",
-     [](R row) -> Value { return shape_text(row.op()); }, as_text,
-     Align::kLeft},
-    {"how", "tile", [](R row) -> Value { return how_text(row.entry); }, as_text, Align::kLeft},
-    {"how_communicated", "ran as", [](R row) -> Value { return how_text(row.entry); },
-     as_text, Align::kLeft},
-    {"tile_text", "",
-     [](R row) {
-       const Tiling& tiling = row.cost().tiling;
-       return tiling.rows > 0 ? Value(tile_text(tiling)) : no_value();
-     }},
-    {"waves", "waves", above_zero<waves>, as_number<1>},
-    {"rate", "rate", [](R row) -> Value { return rate_text(row.entry); }},
-    {"interconnect", "interconnect", [](R row) -> Value { return rate_text(row.entry); }},
-    {"bytes_rate", "", above_zero<byte_rate>},
-    {"interconnect_rate", "", above_zero<interconnect_rate>},
-    {"roofline", "roofline", above_zero<roofline_share>, as_rounded_percent},
-    {"any_origin", "origin", member<&OpRow::cost, &OpCost::origin>, as_text, Align::kLeft},
-    {"terms_text", "", [](R row) -> Value { return terms_csv(row.cost()); }},
-});
+    OpColumn{"pass_text", "pass", pass_cell, as_text, Align::kLeft},
+    OpColumn{"shape_text", "shape", shape_cell, as_text, Align::kLeft},
+    OpColumn{"how", "tile", how_cell, as_text, Align::kLeft},
+    OpColumn{"how_communicated", "ran as", how_cell, as_text, Align::kLeft},
+    OpColumn{"tile_text", "", tile_cell},
+    OpColumn{"waves", "waves", above_zero<waves>, as_number<1>},
+    OpColumn{"rate", "rate", rate_cell},
+    OpColumn{"interconnect", "interconnect", rate_cell},
+    OpColumn{"bytes_rate", "", above_zero<byte_rate>},
+    OpColumn{"interconnect_rate", "", above_zero<interconnect_rate>},
+    OpColumn{"roofline", "roofline", above_zero<roofline_share>, as_rounded_percent},
+    OpColumn{"any_origin", "origin", member<&OpRow::cost, &OpCost::origin>, as_text, Align::kLeft},
+    OpColumn{"terms_text", "", [](const OpRow& row) -> Value { return terms_csv(row.cost()); }},
+};
 constexpr Columns<OpRow> kOps{kOpColumns};
 
 constexpr std::string_view kMembers =
     "name pass kind category shape count time_s total_time_s share_of_computation tile dtype "
-    "ran_as "
-    "tensor_bytes logical_bytes wire_bytes flops rate_flop_per_s effective_interconnect_tbps "
-    "rate_bytes_per_s bound origin roofline_time_s roofline_share";
+    "ran_as tensor_bytes logical_bytes wire_bytes flops rate_flop_per_s "
+    "effective_interconnect_tbps rate_bytes_per_s bound origin roofline_time_s roofline_share";
 
 // One table a part, because shapes of collectives are wider than all others.
 enum class Part { kComputation, kCommunication };

@@ -2,8 +2,6 @@
 #include "stepcast/report/plan_lines.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/csv_cell.hpp"
@@ -13,20 +11,6 @@
 #include "stepcast/report/step_rows.hpp"
 
 namespace stepcast {
-
-void append_value(std::string& line, std::int64_t value) {
-  std::array<char, 24> digits{};
-  line.append(digits.data(), std::to_chars(digits.data(), &digits.back(), value).ptr);
-}
-
-void append_value(std::string& line, bool value) { line += value ? "true" : "false"; }
-
-// As nlohmann writes numbers in every other report.
-void append_value(std::string& line, double value) {
-  std::array<char, 64> digits{};
-  line.append(digits.data(),
-              nlohmann::detail::to_chars(digits.data(), digits.data() + digits.size(), value));
-}
 
 namespace {
 
@@ -103,8 +87,10 @@ StageMemory fullest_memory(const SettledRequest& settled) {
 }  // namespace
 
 PlanLines::PlanLines(const SweepSpace& space, PlanDetail detail) : space_(&space), detail_(detail) {
-  experts_ = std::any_of(space.sites().begin(), space.sites().end(),
-                         [](const Experiment& site) { return site.model.moe.has_value(); });
+  const bool experts =
+      std::any_of(space.sites().begin(), space.sites().end(),
+                  [](const Experiment& site) { return site.model.moe.has_value(); });
+  experts_ = experts ? ExpertColumns::kShown : ExpertColumns::kLeftOut;
   CsvCells plan(CsvCells::Part::kNames, experts_);
   write_plan(ParallelPlan{}, plan);
   plan_columns_ = plan.cells();

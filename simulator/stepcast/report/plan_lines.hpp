@@ -8,7 +8,10 @@
 // hold is "time.compute_s". CSV leaves the exchange of experts out where no model has any.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -24,20 +27,32 @@ namespace stepcast {
 // Whether a line tells the memory of the fullest pipeline rank by kind, which is found again.
 enum class PlanDetail { kNumbers, kMemoryByKind };
 
-// At the end of a line; numbers as nlohmann writes them in every other report.
-void append_value(std::string& line, std::int64_t value);
-void append_value(std::string& line, bool value);
-void append_value(std::string& line, double value);
+// At the end of a line; a number as nlohmann writes it in every other report.
+template <typename Number>
+void append_value(std::string& line, Number value) {
+  std::array<char, 64> digits{};
+  if constexpr (std::is_same_v<Number, bool>) {
+    line += value ? "true" : "false";
+  } else if constexpr (std::is_integral_v<Number>) {
+    line.append(digits.data(), std::to_chars(digits.data(), &digits.back(), value).ptr);
+  } else {
+    line.append(digits.data(),
+                nlohmann::detail::to_chars(digits.data(), digits.data() + digits.size(), value));
+  }
+}
+
+// Whether the exchange of experts has columns.
+enum class ExpertColumns { kLeftOut, kShown };
 
 // The columns of a line of CSV, or its cells; those of objects inside as "object.key".
 class CsvCells {
  public:
   enum class Part { kNames, kValues };
-  CsvCells(Part part, bool experts) : part_(part), experts_(experts) {}
+  CsvCells(Part part, ExpertColumns experts) : part_(part), experts_(experts) {}
 
   template <typename Value>
   void field(std::string_view key, const Value& value) {
-    if (!experts_ && inner_ == "expert_exchange.") {
+    if (experts_ == ExpertColumns::kLeftOut && inner_ == "expert_exchange.") {
       return;
     }
     std::string& cell = cells_.emplace_back();
@@ -55,7 +70,7 @@ class CsvCells {
 
  private:
   Part part_;
-  bool experts_;
+  ExpertColumns experts_;
   std::string inner_;
   std::vector<std::string> cells_;
 };
@@ -94,7 +109,7 @@ class PlanLines {
 
   const SweepSpace* space_;
   PlanDetail detail_;
-  bool experts_ = false;
+  ExpertColumns experts_ = ExpertColumns::kLeftOut;
   std::vector<std::string> plan_columns_;
   std::vector<AxisKey> keys_;
 };

@@ -70,82 +70,97 @@ std::string as_watts(const Value& value) { return as_number<1>(value) + " W"; }
 constexpr std::int64_t kMega = 1'000'000;
 constexpr std::int64_t kTera = 1'000'000'000'000;
 
-constexpr auto kProjectionColumns = std::to_array<Column<P>>({
+constexpr std::array kProjectionColumns = {
     // What was asked.
-    {"model", "model", member<&P::model>},
-    {"gpu", "GPU", member<&P::gpu>},
-    {"gpus", "GPUs", member<&P::gpus>, as_count},
-    {"nodes", "nodes", member<&P::nodes>, as_count},
-    {"software", "software", member<&P::software>},
-    {"network", "network", [](const P& p) -> Value { return network_text(p); }},
-    {"plan", "plan", [](const P& p) -> Value { return plan_line(p.plan); }},
-    {"schedule", "schedule", member<&P::plan, &ParallelPlan::schedule>, as_text, Align::kLeft},
-    {"vpp", "vpp", member<&P::plan, &ParallelPlan::vpp>},
+    Column<P>{"model", "model", member<&P::model>},
+    Column<P>{"gpu", "GPU", member<&P::gpu>},
+    Column<P>{"gpus", "GPUs", member<&P::gpus>, as_count},
+    Column<P>{"nodes", "nodes", member<&P::nodes>, as_count},
+    Column<P>{"software", "software", member<&P::software>},
+    Column<P>{"network", "network", [](const P& p) -> Value { return network_text(p); }},
+    Column<P>{"plan", "plan", [](const P& p) -> Value { return plan_line(p.plan); }},
+    Column<P>{"schedule", "schedule", member<&P::plan, &ParallelPlan::schedule>, as_text,
+              Align::kLeft},
+    Column<P>{"vpp", "vpp", member<&P::plan, &ParallelPlan::vpp>},
     // Whether it can run.
-    {"feasible", "fits", member<&P::feasible>, as_yes_or_no, Align::kLeft},
-    {"reasons", "reasons", member<&P::reasons>},
-    {"reason", "reason",
-     [](const P& p) { return p.reasons.empty() ? no_value() : Value(p.reasons.front()); }},
+    Column<P>{"feasible", "fits", member<&P::feasible>, as_yes_or_no, Align::kLeft},
+    Column<P>{"reasons", "reasons", member<&P::reasons>},
+    Column<P>{"reason", "reason",
+              [](const P& p) { return p.reasons.empty() ? no_value() : Value(p.reasons.front()); }},
     // The step.
-    {"tokens_per_second_per_gpu", "tokens/s/GPU", timed<&P::tokens_per_second_per_gpu>,
-     as_number<1>},
-    {"step_time_s", "step time", timed<&P::time, &StepTime::step>, as_time},
-    {"model_tflops_per_gpu", "model TFLOP/s/GPU", timed_in<kTera, &P::model_rate_per_gpu>,
-     as_number<1>},
-    {"mfu", "MFU", timed<&P::mfu>, as_percent<1>},
-    {"mfu_masked", "MFU, mask cut", timed<&P::masked_mfu>, as_percent<1>},
-    {"clock_mhz", "clock", timed_in<kMega, &P::clock>, as_megahertz},
-    {"power_w", "mean power", timed<&P::power>, as_watts},
-    {"bubble_share", "bubble", timed<bubble_share>, as_percent<2>},
-    {"in_flight", "in flight", timed<most_in_flight>, as_number<1>},
-    {"peak_memory_bytes", "peak memory", timed<&P::peak_memory>, as_size},
-    {"parameters", "parameters", timed<&P::parameters>, as_whole},
-    {"active_parameters", "active parameters", timed<&P::active_parameters>, as_whole},
-    {"flops_per_token", "FLOPs a token", timed<&P::flops_per_token>},
+    Column<P>{"tokens_per_second_per_gpu", "tokens/s/GPU", timed<&P::tokens_per_second_per_gpu>,
+              as_number<1>},
+    Column<P>{"step_time_s", "step time", timed<&P::time, &StepTime::step>, as_time},
+    Column<P>{"model_tflops_per_gpu", "model TFLOP/s/GPU", timed_in<kTera, &P::model_rate_per_gpu>,
+              as_number<1>},
+    Column<P>{"mfu", "MFU", timed<&P::mfu>, as_percent<1>},
+    Column<P>{"mfu_masked", "MFU, mask cut", timed<&P::masked_mfu>, as_percent<1>},
+    Column<P>{"clock_mhz", "clock", timed_in<kMega, &P::clock>, as_megahertz},
+    Column<P>{"power_w", "mean power", timed<&P::power>, as_watts},
+    Column<P>{"bubble_share", "bubble", timed<bubble_share>, as_percent<2>},
+    Column<P>{"in_flight", "in flight", timed<most_in_flight>, as_number<1>},
+    Column<P>{"peak_memory_bytes", "peak memory", timed<&P::peak_memory>, as_size},
+    Column<P>{"parameters", "parameters", timed<&P::parameters>, as_whole},
+    Column<P>{"active_parameters", "active parameters", timed<&P::active_parameters>, as_whole},
+    Column<P>{"flops_per_token", "FLOPs a token", timed<&P::flops_per_token>},
     // How far it may be off, and what it rests on.
-    {"expected_error", "expected error",
-     [](const P& p) {
-       return p.priced && p.expected_error ? to_json(*p.expected_error) : no_value();
-     }},
-    {"interval", "80 % interval",
-     [](const P& p) {
-       return p.priced ? Value(interval_text(p.expected_error, p.tokens_per_second_per_gpu,
-                                             Certainty::k80))
-                       : no_value();
-     }},
-    {"interval_80_low", "", rate_end<Certainty::k80, &RateInterval::low>},
-    {"interval_80_high", "", rate_end<Certainty::k80, &RateInterval::high>},
-    {"interval_90_low", "", rate_end<Certainty::k90, &RateInterval::low>},
-    {"interval_90_high", "", rate_end<Certainty::k90, &RateInterval::high>},
-    {"provenance", "time rests on",
-     [](const P& p) { return p.provenance ? provenance_to_json(*p.provenance) : no_value(); }},
+    Column<P>{"expected_error", "expected error",
+              [](const P& p) {
+                return p.priced && p.expected_error ? to_json(*p.expected_error) : no_value();
+              }},
+    Column<P>{"interval", "80 % interval",
+              [](const P& p) {
+                return p.priced ? Value(interval_text(p.expected_error, p.tokens_per_second_per_gpu,
+                                                      Certainty::k80))
+                                : no_value();
+              }},
+    Column<P>{"interval_80_low", "", rate_end<Certainty::k80, &RateInterval::low>},
+    Column<P>{"interval_80_high", "", rate_end<Certainty::k80, &RateInterval::high>},
+    Column<P>{"interval_90_low", "", rate_end<Certainty::k90, &RateInterval::low>},
+    Column<P>{"interval_90_high", "", rate_end<Certainty::k90, &RateInterval::high>},
+    Column<P>{
+        "provenance", "time rests on",
+        [](const P& p) { return p.provenance ? provenance_to_json(*p.provenance) : no_value(); }},
     // The run of such steps, with titles of a comparison.
-    {"training_run", "", [](const P& p) { return p.run ? training_run_json(p) : no_value(); }},
-    {"tokens", "tokens", member<&P::run, &Run::spec, &RunSpec::tokens>, as_count},
-    {"steps", "steps", member<&P::run, &Run::steps>, as_count},
-    {"days", "days of the run", member<&P::run, &Run::days>, as_days},
-    {"days_80", "  80 % interval", days_interval},
-    {"days_80_low", "", days_end<&RateInterval::low>, as_days},
-    {"days_80_high", "", days_end<&RateInterval::high>, as_days},
-    {"gpu_hours", "GPU-hours", member<&P::run, &Run::gpu_hours>, as_whole},
-    {"price", "price", run_price, as_whole},
-    {"price_in_currency", "price of the run", priced_run},
-    {"currency", "currency", member<&P::gpu_hour, &GpuHourPrice::currency>},
-    {"price_per_gpu_hour", "price of a GPU-hour", member<&P::gpu_hour, &GpuHourPrice::price>},
-    {"interval_80", "", [](const P& p) { return p.run ? run_intervals_json(p) : no_value(); }},
-    {"energy_kwh", "energy", member<&P::run, &Run::kilowatt_hours>, as_energy},
-    {"gpu_energy_kwh", "energy of the GPUs", member<&P::run, &Run::gpu_kilowatt_hours>, as_energy},
-    {"joules_per_token", "joules a token", member<&P::run, &Run::energy_per_token>, as_joules},
-    {"goodput", "goodput", member<&P::run, &Run::goodput, &Goodput::share>, as_percent<1>},
-    {"mtbf_s", "", member<&P::run, &Run::goodput, &Goodput::mtbf>},
-    {"checkpoint_interval_s", "", member<&P::run, &Run::goodput, &Goodput::interval>},
-    {"assumptions", "assumed",
-     [](const P& p) { return p.run ? value_of(run_assumptions(*p.run)) : no_value(); }},
-});
+    Column<P>{"training_run", "",
+              [](const P& p) { return p.run ? training_run_json(p) : no_value(); }},
+    Column<P>{"tokens", "tokens", member<&P::run, &Run::spec, &RunSpec::tokens>, as_count},
+    Column<P>{"steps", "steps", member<&P::run, &Run::steps>, as_count},
+    Column<P>{"days", "days of the run", member<&P::run, &Run::days>, as_days},
+    Column<P>{"days_80", "  80 % interval", days_interval},
+    Column<P>{"days_80_low", "", days_end<&RateInterval::low>, as_days},
+    Column<P>{"days_80_high", "", days_end<&RateInterval::high>, as_days},
+    Column<P>{"gpu_hours", "GPU-hours", member<&P::run, &Run::gpu_hours>, as_whole},
+    Column<P>{"price", "price", run_price, as_whole},
+    Column<P>{"price_in_currency", "price of the run", priced_run},
+    Column<P>{"currency", "currency", member<&P::gpu_hour, &GpuHourPrice::currency>},
+    Column<P>{"price_per_gpu_hour", "price of a GPU-hour",
+              member<&P::gpu_hour, &GpuHourPrice::price>},
+    Column<P>{"interval_80", "",
+              [](const P& p) { return p.run ? run_intervals_json(p) : no_value(); }},
+    Column<P>{"energy_kwh", "energy", member<&P::run, &Run::kilowatt_hours>, as_energy},
+    Column<P>{"gpu_energy_kwh", "energy of the GPUs", member<&P::run, &Run::gpu_kilowatt_hours>,
+              as_energy},
+    Column<P>{"joules_per_token", "joules a token", member<&P::run, &Run::energy_per_token>,
+              as_joules},
+    Column<P>{"goodput", "goodput", member<&P::run, &Run::goodput, &Goodput::share>, as_percent<1>},
+    Column<P>{"mtbf_s", "", member<&P::run, &Run::goodput, &Goodput::mtbf>},
+    Column<P>{"checkpoint_interval_s", "", member<&P::run, &Run::goodput, &Goodput::interval>},
+    Column<P>{"assumptions", "assumed",
+              [](const P& p) { return p.run ? value_of(run_assumptions(*p.run)) : no_value(); }},
+};
 
 constexpr auto kSavedColumns = std::to_array<Column<SavedTensor>>({
     {"name", "tensor", member<&SavedTensor::id>, as_text, Align::kLeft},
     {"bytes", "size", member<&SavedTensor::bytes>, as_size},
+});
+
+constexpr auto kSearchedColumns = std::to_array<Column<SearchedPlans>>({
+    {"plans", "plans looked at", member<&SearchedPlans::plans>, as_count},
+    {"priced", "  priced", member<&SearchedPlans::priced>, as_count},
+    {"bounded", "  surely slower", member<&SearchedPlans::bounded>, as_count},
+    {"refused", "", [](const SearchedPlans& plans) { return object_of(plans.refused); }},
+    {"settings", "", [](const SearchedPlans& plans) { return object_of(plans.settings); }},
 });
 
 }  // namespace
@@ -157,6 +172,11 @@ const Columns<Projection>& projection_columns() {
 
 const Columns<SavedTensor>& saved_columns() {
   static constexpr Columns<SavedTensor> kAll{kSavedColumns};
+  return kAll;
+}
+
+const Columns<SearchedPlans>& searched_columns() {
+  static constexpr Columns<SearchedPlans> kAll{kSearchedColumns};
   return kAll;
 }
 

@@ -240,29 +240,20 @@ Value stage_json(const StageMemory& stage) {
   return json;
 }
 
-Value stages_json(const Projection& p) {
-  return list_of(p.memory, [](const StageMemory& stage) { return stage_json(stage); });
+Value saved_json(const SavedLayer& layer) {
+  return {{"layer", layer.kind},
+          {"recomputed_in_full", layer.recomputed},
+          {"saved_bytes", total(layer.tensors).value()},
+          {"tensors", saved_columns().json_rows(layer.tensors)}};
 }
 
-constexpr auto kSavedLayerColumns = std::to_array<Column<SavedLayer>>({
-    {"layer", "", member<&SavedLayer::kind>},
-    {"recomputed_in_full", "", member<&SavedLayer::recomputed>},
-    {"saved_bytes", "",
-     [](const SavedLayer& layer) -> Value { return total(layer.tensors).value(); }},
-    {"tensors", "",
-     [](const SavedLayer& layer) { return saved_columns().json_rows(layer.tensors); }},
-});
-constexpr Columns<SavedLayer> kSavedLayers{kSavedLayerColumns};
-
-constexpr auto kUnevenColumns = std::to_array<Column<UnevenExperts>>({
-    {"fullest_expert", "", member<&UnevenExperts::load, &ExpertLoad::fullest_expert>},
-    {"fullest_rank", "", member<&UnevenExperts::load, &ExpertLoad::fullest_rank>},
-    {"kept_share", "", member<&UnevenExperts::load, &ExpertLoad::kept>},
-    {"balanced_tokens_per_second_per_gpu", "",
-     member<&UnevenExperts::balanced_tokens_per_second_per_gpu>},
-    {"waiting_for_peers_s", "", member<&UnevenExperts::waiting>},
-});
-constexpr Columns<UnevenExperts> kUneven{kUnevenColumns};
+Value uneven_experts_json(const UnevenExperts& uneven) {
+  return {{"fullest_expert", uneven.load.fullest_expert},
+          {"fullest_rank", uneven.load.fullest_rank},
+          {"kept_share", uneven.load.kept},
+          {"balanced_tokens_per_second_per_gpu", uneven.balanced_tokens_per_second_per_gpu},
+          {"waiting_for_peers_s", uneven.waiting.value()}};
+}
 
 Value interval_json(const ErrorDistribution& distribution, Certainty certainty) {
   const RateInterval interval = distribution.interval(certainty);
@@ -434,9 +425,9 @@ nlohmann::ordered_json to_json(const Projection& p) {
       "parameters active_parameters flops_per_token expected_error training_run provenance",
       p, json);
   if (p.uneven_experts) {
-    json["expert_load"] = kUneven.json(*p.uneven_experts);
+    json["expert_load"] = uneven_experts_json(*p.uneven_experts);
   }
-  json["memory_by_stage"] = stages_json(p);
+  json["memory_by_stage"] = list_of(p.memory, stage_json);
   json["time"] = time_json(p.time.breakdown);
   numbers.add("clock_mhz power_w", p, json);
   add_capture(p, json);
@@ -448,8 +439,8 @@ nlohmann::ordered_json memory_to_json(const Projection& p) {
   if (p.priced) {
     json["capacity_bytes"] = p.memory_capacity.value();
     json["peak_memory_bytes"] = p.peak_memory().value();
-    json["memory_by_stage"] = stages_json(p);
-    json["saved_by_layer"] = kSavedLayers.json_rows(p.saved);
+    json["memory_by_stage"] = list_of(p.memory, stage_json);
+    json["saved_by_layer"] = list_of(p.saved, saved_json);
   }
   return json;
 }

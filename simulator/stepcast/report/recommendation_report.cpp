@@ -251,10 +251,7 @@ Value candidate_json(const RunCandidate& candidate) {
     json["reasons"] = p.reasons;
   }
   json["proven"] = candidate.proven;
-  json["searched"] = {{"plans", candidate.searched.plans},
-                      {"priced", candidate.searched.priced},
-                      {"bounded", candidate.searched.bounded},
-                      {"refused", candidate.searched.refused}};
+  json["searched"] = searched_columns().json("plans priced bounded refused", candidate.searched);
   return json;
 }
 

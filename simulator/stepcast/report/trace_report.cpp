@@ -155,27 +155,19 @@ constexpr Columns<ComparedStream> kOurStreams{kOurStreamColumns};
 // Null where the trace does not say.
 Value rank_of(std::int64_t rank) { return rank < 0 ? Value(nullptr) : Value(rank); }
 
-using Compared = ComparisonInput;
-constexpr auto kTraceColumns = std::to_array<Column<Compared>>({
-    {"file", "", member<&Compared::file>},
-    {"gpu", "", member<&Compared::measured, &MeasuredStep::head, &TraceHead::gpu>},
-    {"rank", "", [](const Compared& input) { return rank_of(input.measured.head.rank); }},
-    {"world_size", "",
-     [](const Compared& input) {
-       const std::int64_t world = input.measured.head.world;
-       return world < 1 ? Value(nullptr) : Value(world);
-     }},
-    {"devices", "", member<&Compared::measured, &MeasuredStep::devices>},
-    {"step", "",
-     [](const Compared& input) {
-       return input.measured.name.empty() ? Value(nullptr) : Value(input.measured.name);
-     }},
-    {"steps_marked", "", member<&Compared::measured, &MeasuredStep::steps>},
-    {"calls", "", member<&Compared::measured, &MeasuredStep::summary, &StepTrace::spans>},
-    {"calls_with_operator", "", member<&Compared::measured, &MeasuredStep::with_operator>},
-    {"calls_in_graphs", "", member<&Compared::measured, &MeasuredStep::in_graphs>},
-});
-constexpr Columns<Compared> kTrace{kTraceColumns};
+Value trace_json(const ComparisonInput& input) {
+  const MeasuredStep& step = input.measured;
+  return {{"file", input.file},
+          {"gpu", step.head.gpu},
+          {"rank", rank_of(step.head.rank)},
+          {"world_size", step.head.world < 1 ? Value(nullptr) : Value(step.head.world)},
+          {"devices", step.devices},
+          {"step", step.name.empty() ? Value(nullptr) : Value(step.name)},
+          {"steps_marked", step.steps},
+          {"calls", step.summary.spans},
+          {"calls_with_operator", step.with_operator},
+          {"calls_in_graphs", step.in_graphs}};
+}
 
 // --- text ---------------------------------------------------------------------------------------
 
@@ -511,7 +503,7 @@ nlohmann::ordered_json to_json(const StepComparison& comparison) {
     return kCompared.json_rows(kRowMembers, list);
   };
   Value json = json_header(input.projection);
-  json["trace"] = kTrace.json(input);
+  json["trace"] = trace_json(input);
   json["state"] = name(input.state);
   json["pipeline_rank"] = input.pipeline_rank;
   const std::optional<double> error = comparison.error();
