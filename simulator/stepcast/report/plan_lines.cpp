@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/csv_cell.hpp"
+#include "stepcast/base/units_text.hpp"
 #include "stepcast/config/json_dump.hpp"
 #include "stepcast/experiment/plan_fields.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
@@ -84,7 +85,30 @@ StageMemory fullest_memory(const SettledRequest& settled) {
                            [](const auto& a, const auto& b) { return a.total() < b.total(); });
 }
 
+std::string as_percent_of_peak(const Value& share) {
+  return as_number<1>(100.0 * share.get<double>());
+}
+std::string as_gibibytes(const Value& bytes) {
+  return as_number<2>(bytes.get<double>() / kGibibyte);
+}
+
+constexpr auto kPlanNumberColumns = std::to_array<Column<PlanNumbers>>({
+    {"tokens_per_second_per_gpu", "tokens/s/GPU", member<&PlanNumbers::tokens_per_second_per_gpu>,
+     as_number<1>},
+    {"step_time_s", "step", member<&PlanNumbers::step>, as_time},
+    {"model_tflops_per_gpu", "", member_in<1'000'000'000'000, &PlanNumbers::model_rate_per_gpu>},
+    {"mfu", "MFU %", member<&PlanNumbers::mfu>, as_percent_of_peak},
+    {"peak_memory_bytes", "memory GiB", member<&PlanNumbers::peak_memory>, as_gibibytes},
+    {"clock_mhz", "", member_in<1'000'000, &PlanNumbers::clock>},
+    {"power_w", "", member<&PlanNumbers::power>},
+});
+
 }  // namespace
+
+const Columns<PlanNumbers>& plan_number_columns() {
+  static constexpr Columns<PlanNumbers> kAll{kPlanNumberColumns};
+  return kAll;
+}
 
 PlanLines::PlanLines(const SweepSpace& space, PlanDetail detail) : space_(&space), detail_(detail) {
   const bool experts =
@@ -144,11 +168,13 @@ void PlanLines::write_axes(std::int64_t index, Writer& writer) const {
 template <typename Writer>
 void PlanLines::write_numbers(const PlanNumbers& numbers, const SettledRequest& settled,
                               Writer& writer) const {
-  writer.field("tokens_per_second_per_gpu", numbers.tokens_per_second_per_gpu);
-  writer.field("step_time_s", numbers.step.value());
-  writer.field("model_tflops_per_gpu", numbers.model_rate_per_gpu.value() / 1e12);
-  writer.field("mfu", numbers.mfu);
-  writer.field("peak_memory_bytes", numbers.peak_memory.value());
+  const auto write = [&](std::string_view keys) {
+    plan_number_columns().each(keys, [&](const Column<PlanNumbers>& number) {
+      const double value = number.of(numbers);
+      writer.field(number.key, value);
+    });
+  };
+  write("tokens_per_second_per_gpu step_time_s model_tflops_per_gpu mfu peak_memory_bytes");
   if (detail_ == PlanDetail::kMemoryByKind) {
     const StageMemory memory = settled.site == nullptr ? StageMemory{} : fullest_memory(settled);
     writer.begin("memory");
@@ -161,8 +187,7 @@ void PlanLines::write_numbers(const PlanNumbers& numbers, const SettledRequest& 
   writer.begin("time");
   write_time(numbers.time, writer);
   writer.end();
-  writer.field("clock_mhz", numbers.clock.value() / 1e6);
-  writer.field("power_w", numbers.power.value());
+  write("clock_mhz power_w");
 }
 
 std::string PlanLines::json(const PlanNumbers& numbers) const {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "stepcast/base/csv_cell.hpp"
+#include "stepcast/report/columns.hpp"
 #include "stepcast/result/sweep_summary.hpp"
 #include "stepcast/sweep/settled_request.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
@@ -26,6 +27,9 @@ namespace stepcast {
 
 // Whether a line tells the memory of the fullest pipeline rank by kind, which is found again.
 enum class PlanDetail { kNumbers, kMemoryByKind };
+
+// Every number that is kept of a plan.
+const Columns<PlanNumbers>& plan_number_columns();
 
 // At the end of a line; a number as nlohmann writes it in every other report.
 template <typename Number>
