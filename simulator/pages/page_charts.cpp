@@ -9,7 +9,6 @@
 
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/experiment/explain.hpp"
-#include "stepcast/operators/op_text.hpp"
 #include "stepcast/report/step_reports.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 

@@ -8,7 +8,6 @@
 #include <span>
 #include <string_view>
 
-#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/plan_fields.hpp"

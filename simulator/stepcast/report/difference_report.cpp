@@ -9,7 +9,6 @@
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/report/columns.hpp"
 #include "stepcast/report/projection_report.hpp"
-#include "stepcast/report/text_layout.hpp"
 
 namespace stepcast {
 namespace {

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/report/step_reports.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/decimal_text.hpp"
-#include "stepcast/base/units_text.hpp"
 #include "stepcast/report/columns.hpp"
 #include "stepcast/report/projection_report.hpp"
-#include "stepcast/report/text_layout.hpp"
 
 namespace stepcast {
 namespace {

@@ -8,7 +8,6 @@
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/columns.hpp"
-#include "stepcast/report/text_layout.hpp"
 
 namespace stepcast {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/report/step_reports.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 

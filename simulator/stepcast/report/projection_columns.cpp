@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/report/projection_columns.hpp"
 
-#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/plan/plan_text.hpp"
 #include "stepcast/report/projection_report.hpp"

@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/hardware/placed_constants.hpp"
 #include "stepcast/report/columns.hpp"
 #include "stepcast/report/projection_report.hpp"
-#include "stepcast/report/text_layout.hpp"
 
 namespace stepcast {
 namespace {

@@ -2,10 +2,6 @@
 #include "stepcast/report/text_layout.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-
-#include "stepcast/base/units_text.hpp"
 
 namespace stepcast {
 namespace {

@@ -2,10 +2,8 @@
 #include "stepcast/report/validation_report.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/columns.hpp"
 #include "stepcast/report/projection_report.hpp"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/columns.hpp"
 #include "stepcast/report/projection_report.hpp"
