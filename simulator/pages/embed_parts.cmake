@@ -12,7 +12,7 @@ function(append_text file)
   set(source "${source}\n${bytes}" PARENT_SCOPE)
 endfunction()
 
-set(source "// Made by embed_parts.cmake of ${CMAKE_CURRENT_LIST_DIR}.\n#include \"pages/page_parts.hpp\"\n\nnamespace stepcast {\n\nconst std::map<std::string_view, std::string_view>& page_parts() {\n  static const std::map<std::string_view, std::string_view> kParts = {")
+set(source "// Made by embed_parts.cmake of ${CMAKE_CURRENT_LIST_DIR}.\n#include \"pages/page.hpp\"\n\nnamespace stepcast {\n\nconst std::map<std::string_view, std::string_view>& page_parts() {\n  static const std::map<std::string_view, std::string_view> kParts = {")
 foreach(part IN LISTS PARTS)
   cmake_path(GET part FILENAME name)
   string(APPEND source "\n    {\"${name}\",")

@@ -4,7 +4,6 @@
 #include <array>
 #include <string_view>
 
-#include "pages/page_parts.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/config/json_dump.hpp"
 
@@ -28,25 +27,14 @@ std::string_view part(std::string_view file) {
 }
 
 // Text between tags.
-std::string escaped(std::string_view text) {
+std::string escaped_text(std::string_view text) {
   std::string result;
   for (const char c : text) {
-    switch (c) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
+    result += c == '<'   ? "&lt;"
+              : c == '>' ? "&gt;"
+              : c == '&' ? "&amp;"
+              : c == '"' ? "&quot;"
+                         : std::string(1, c);
   }
   return result;
 }
@@ -74,31 +62,19 @@ std::string scripts() {
   return text;
 }
 
-std::string filled(std::string_view slot, const Page& page) {
-  if (slot == "title") {
-    return escaped(page.title);
-  }
-  if (slot == "style") {
-    return std::string(part("page.css"));
-  }
-  if (slot == "licence") {
-    return std::string(part("d3_licence.txt"));
-  }
-  if (slot == "library") {
-    return std::string(part("d3.js"));
-  }
-  if (slot == "script") {
-    return scripts();
-  }
-  if (slot == "report") {
-    return inlined(page.report);
-  }
-  STEPCAST_CHECK(slot == "charts", "a page has no such slot: " + std::string(slot));
+// What stands in the slots of page.html.
+std::map<std::string_view, std::string> slots_of(const Page& page) {
   const nlohmann::ordered_json charts = {{"kind", kKinds[static_cast<std::size_t>(page.kind)]},
                                          {"title", page.title},
                                          {"command", page.command},
                                          {"charts", page.charts}};
-  return inlined(json_dump(charts));
+  return {{"title", escaped_text(page.title)},
+          {"style", std::string(part("page.css"))},
+          {"licence", std::string(part("d3_licence.txt"))},
+          {"library", std::string(part("d3.js"))},
+          {"script", scripts()},
+          {"report", inlined(page.report)},
+          {"charts", inlined(json_dump(charts))}};
 }
 
 }  // namespace
@@ -106,13 +82,17 @@ std::string filled(std::string_view slot, const Page& page) {
 std::string page_text(const Page& page) {
   constexpr std::string_view kOpen = "{{";
   constexpr std::string_view kClose = "}}";
+  const std::map<std::string_view, std::string> slots = slots_of(page);
   std::string_view left = part("page.html");
   std::string text;
   for (std::size_t open = left.find(kOpen); open != std::string_view::npos;
        open = left.find(kOpen)) {
     const std::size_t close = left.find(kClose, open);
+    const std::string_view slot = left.substr(open + kOpen.size(), close - open - kOpen.size());
+    const auto filled = slots.find(slot);
+    STEPCAST_CHECK(filled != slots.end(), "a page has no such slot: " + std::string(slot));
     text += left.substr(0, open);
-    text += filled(left.substr(open + kOpen.size(), close - open - kOpen.size()), page);
+    text += filled->second;
     left.remove_prefix(close + kClose.size());
   }
   text += left;

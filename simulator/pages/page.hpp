@@ -6,8 +6,10 @@
 // two; nothing of them is markup, whatever names a user has given.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 namespace stepcast {
 
@@ -31,6 +33,11 @@ struct Page {
   std::string report;             // JSON, as with --format json
   nlohmann::ordered_json charts;  // an object: what the report lacks; null: nothing
 };
+
+// The files that every page is made of, as they were when the program was built, by their names:
+// those of parts/, and d3.js, the modules of D3 one after the other. "page.css" -> its text; both
+// have static lifetime.
+const std::map<std::string_view, std::string_view>& page_parts();
 
 // The same bytes for the same page.
 std::string page_text(const Page& page);

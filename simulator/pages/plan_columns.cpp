@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "stepcast/report/columns.hpp"
 #include "stepcast/report/plan_lines.hpp"
 
 namespace stepcast {
@@ -27,7 +28,7 @@ double rounded(double value) {
   return result;
 }
 
-struct Column {
+struct PlanColumn {
   std::string key;
   std::vector<Json> values;
 };
@@ -35,20 +36,16 @@ struct Column {
 // The columns of a table, in the order in which the first line has them.
 class Table {
  public:
-  void add(const Json& line, const std::string& prefix = "") {
-    for (const auto& [key, value] : line.items()) {
-      if (value.is_object()) {
-        add(value, prefix + key + ".");
-      } else {
-        column(prefix + key)
-            .values.push_back(value.is_number_float() ? Json(rounded(value.get<double>())) : value);
-      }
-    }
+  void add(const Json& line) {
+    for_each_leaf(line, [this](const std::string& key, const Json& value) {
+      column(key).values.push_back(value.is_number_float() ? Json(rounded(value.get<double>()))
+                                                           : value);
+    });
   }
-  [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<PlanColumn>& columns() const { return columns_; }
 
  private:
-  Column& column(const std::string& key) {
+  PlanColumn& column(const std::string& key) {
     const auto [place, is_new] = places_.emplace(key, columns_.size());
     if (is_new) {
       columns_.push_back({key, {}});
@@ -56,12 +53,12 @@ class Table {
     return columns_[place->second];
   }
 
-  std::vector<Column> columns_;
+  std::vector<PlanColumn> columns_;
   std::map<std::string, std::size_t> places_;
 };
 
 // Texts are written once each.
-Json named(const Column& column) {
+Json named(const PlanColumn& column) {
   std::vector<Json> names;
   Json places = Json::array();
   for (const Json& value : column.values) {
@@ -74,7 +71,7 @@ Json named(const Column& column) {
   return {{"key", column.key}, {"names", names}, {"places", std::move(places)}};
 }
 
-Json column_json(const Column& column) {
+Json column_json(const PlanColumn& column) {
   const std::vector<Json>& values = column.values;
   if (std::all_of(values.begin(), values.end(),
                   [&values](const Json& value) { return value == values.front(); })) {
@@ -113,7 +110,7 @@ nlohmann::ordered_json plan_columns(const SweepSpace& space,
     table.add(Json::parse(lines.json(numbers)));
   }
   Json columns = Json::array();
-  for (const Column& column : table.columns()) {
+  for (const PlanColumn& column : table.columns()) {
     columns.push_back(column_json(column));
   }
   return {{"plans", plans.size()}, {"columns", std::move(columns)}};

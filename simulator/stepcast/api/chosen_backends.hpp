@@ -8,7 +8,6 @@
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
 #include "stepcast/inputs.hpp"
-#include "stepcast/operators/measured_operator.hpp"
 #include "stepcast/operators/operator_line.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 

@@ -22,7 +22,7 @@
 #include "stepcast/operators/operator_line.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 #include "stepcast/plan/plan_keys.hpp"
-#include "stepcast/report/config_json.hpp"
+#include "stepcast/report/columns.hpp"
 #include "stepcast/report/profile_text.hpp"
 #include "stepcast/stepcast.hpp"
 

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/api/step_numbers.hpp"
 
-#include "stepcast/report/time_rows.hpp"
-#include "stepcast/report/training_run_report.hpp"
+#include "stepcast/report/projection_report.hpp"
+#include "stepcast/report/step_rows.hpp"
 
 namespace stepcast {
 namespace {
 
 // Time by the keys that reports in JSON have for it, in seconds.
 std::vector<std::pair<std::string, double>> seconds_by_kind(const TimeBreakdown& time) {
-  struct Rows {
-    std::vector<std::pair<std::string, double>> rows;
-    void field(std::string_view key, double seconds) { rows.emplace_back(key, seconds); }
-  };
-  Rows writer;
-  write_time(time, writer);
-  return std::move(writer.rows);
+  std::vector<std::pair<std::string, double>> rows;
+  for_each_time_key(
+      [&](const TimeRow& row) { rows.emplace_back(row.key, time_of_key(time, row.key).value()); });
+  return rows;
 }
 
 // Of what has the same names in a projection and in a plan of a sweep, and of what has not.

@@ -15,14 +15,8 @@
 #include "stepcast/experiment/dispatcher_map.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/experiment/lone_layer_study.hpp"
-#include "stepcast/report/difference_report.hpp"
-#include "stepcast/report/dispatcher_map_report.hpp"
-#include "stepcast/report/json_report.hpp"
-#include "stepcast/report/layer_report.hpp"
-#include "stepcast/report/operator_report.hpp"
-#include "stepcast/report/provenance_report.hpp"
-#include "stepcast/report/schedule_report.hpp"
-#include "stepcast/report/text_report.hpp"
+#include "stepcast/report/projection_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 #include "stepcast/stepcast.hpp"
 
 namespace stepcast {

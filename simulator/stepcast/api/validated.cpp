@@ -9,7 +9,6 @@
 #include "stepcast/api/job.hpp"
 #include "stepcast/api/report_forms.hpp"
 #include "stepcast/config/told_name.hpp"
-#include "stepcast/report/timed_runs_report.hpp"
 #include "stepcast/report/validation_report.hpp"
 #include "stepcast/stepcast.hpp"
 #include "stepcast/validation/timed_runs.hpp"

@@ -4,7 +4,6 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/result/difference.hpp"
 #include "stepcast/result/explanation.hpp"
 
 namespace stepcast {

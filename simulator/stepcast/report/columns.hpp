@@ -3,11 +3,11 @@
 // title for people, where it is found and how people read it. Text, JSON and CSV are renderings of
 // that list, so that they cannot disagree.
 //
-//   constexpr std::array kColumns = {
-//       Column<Projection>{"step_time_s", "step time",
-//                          [](const Projection& p) { return Value(p.time.step.value()); },
-//                          as_time},
-//       ...};
+//   constexpr auto kColumns = std::to_array<Column<Projection>>({
+//       {"model", "model", member<&Projection::model>, as_text, Align::kLeft},
+//       {"step_time_s", "step time", member<&Projection::time, &StepTime::step>, as_time},
+//       ...});
+//   constexpr Columns<Projection> kAll{kColumns};
 //
 // A rendering says which of the numbers it has, and in which order, by their keys:
 // "gpus step_time_s"; "step_time_s:step" is called otherwise than in the list.
@@ -15,13 +15,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "stepcast/config/config_node.hpp"
 #include "stepcast/report/text_layout.hpp"
 
 namespace stepcast {
@@ -43,6 +48,83 @@ Value list_of(const Rows& rows, const Of& of) {
   return list;
 }
 
+// An object whose members are pairs of a key and what it has.
+template <typename Pairs>
+Value object_of(const Pairs& pairs) {
+  Value object = Value::object();
+  for (const auto& [key, value] : pairs) {
+    object[std::string(key)] = value;
+  }
+  return object;
+}
+
+// Calls with the members of an object, those of objects inside as "terms.math".
+template <typename Take>
+void for_each_leaf(const Value& object, const Take& take, const std::string& path = "") {
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) {
+      for_each_leaf(value, take, path + key + ".");
+    } else {
+      take(path + key, value);
+    }
+  }
+}
+
+// A tree of settings: plain scalars that are numbers or switches as such, the rest as texts.
+Value json_of(const ConfigNode& node);
+
+// A quantity in its base unit, an enumeration by its name, nothing of what is not there.
+template <typename T>
+Value value_of(const T& number) {
+  if constexpr (requires { number.has_value(); }) {
+    return number ? value_of(*number) : no_value();
+  } else if constexpr (std::is_enum_v<T>) {
+    return name(number);
+  } else if constexpr (requires { number.value(); }) {
+    return number.value();
+  } else if constexpr (std::ranges::range<T> && !std::is_convertible_v<T, std::string_view>) {
+    return list_of(number, [](const auto& part) { return value_of(part); });
+  } else {
+    return number;
+  }
+}
+
+// What `take` makes of the end of a path of members and member functions, if all of it is there.
+template <auto kFirst, auto... kRest, typename Row, typename Take>
+Value at_end_of(const Row& row, const Take& take) {
+  const auto& part = std::invoke(kFirst, row);
+  if constexpr (sizeof...(kRest) == 0) {
+    return take(part);
+  } else if constexpr (requires { part.has_value(); }) {
+    return part ? at_end_of<kRest...>(*part, take) : no_value();
+  } else {
+    return at_end_of<kRest...>(part, take);
+  }
+}
+
+// Of a column: the number at the end of a path.
+template <auto... kPath, typename Row>
+Value member(const Row& row) {
+  return at_end_of<kPath...>(row, [](const auto& number) { return value_of(number); });
+}
+// Of a column: an object with all of `kColumns`, of what is at the end of a path.
+template <const auto& kColumns, auto... kPath, typename Row>
+Value nested(const Row& row) {
+  return at_end_of<kPath...>(row, [](const auto& part) {
+    if constexpr (requires { part.has_value(); }) {
+      return part ? kColumns.json(*part) : no_value();
+    } else {
+      return kColumns.json(part);
+    }
+  });
+}
+// The same counted in a larger unit: member_in<1'000'000, &LayerPass::clock> are megahertz.
+template <std::int64_t kUnit, auto... kPath, typename Row>
+Value member_in(const Row& row) {
+  const Value value = member<kPath...>(row);
+  return has_value(value) ? Value(value.get<double>() / static_cast<double>(kUnit)) : value;
+}
+
 // As a cell of CSV; the texts of a list after each other, "; " between them.
 std::string csv_text(const Value& value);
 
@@ -53,7 +135,7 @@ std::string as_whole(const Value& value);  // a number rounded, with separators
 std::string as_time(const Value& value);   // of seconds
 std::string as_size(const Value& value);   // of bytes
 std::string as_yes_or_no(const Value& value);
-std::string as_decimals(double value, int digits);
+std::string as_decimals(double value, int digits);  // with separators
 template <int kDigits>
 std::string as_number(const Value& value) {
   return as_decimals(value.get<double>(), kDigits);
@@ -61,8 +143,17 @@ std::string as_number(const Value& value) {
 // Of a share.
 template <int kDigits>
 std::string as_percent(const Value& value) {
-  return as_decimals(100.0 * value.get<double>(), kDigits) + " %";
+  return as_number<kDigits>(100.0 * value.get<double>()) + " %";
 }
+// "+1.3 %", "-0.2 %".
+template <int kDigits>
+std::string as_signed_percent(const Value& share) {
+  return (share.get<double>() < 0.0 ? "-" : "+") +
+         as_percent<kDigits>(std::abs(share.get<double>()));
+}
+std::string as_megahertz(const Value& value);
+// Seconds as a number of milliseconds, 0 without a sign.
+std::string as_milliseconds(const Value& value);
 
 template <typename Row>
 struct Column {
@@ -87,29 +178,32 @@ class Columns {
   [[nodiscard]] std::string read(std::string_view key, const Value& value) const {
     return at(key).read(value);
   }
-  [[nodiscard]] std::string title(std::string_view key) const { return std::string(at(key).title); }
 
   // The members of an object that are there.
   void add(std::string_view keys, const Row& row, Value& object) const {
-    each(keys, [&](const Column<Row>& column) {
-      if (Value value = column.of(row); !value.is_discarded()) {
-        object[std::string(column.key)] = std::move(value);
-      }
-    });
+    each(keys, [&](const Column<Row>& column) { put(column, row, object); });
   }
   [[nodiscard]] Value json(std::string_view keys, const Row& row) const {
     Value object = Value::object();
     add(keys, row, object);
     return object;
   }
-  // A list of such objects.
+  // An object with all that the list has and that is there.
+  [[nodiscard]] Value json(const Row& row) const {
+    Value object = Value::object();
+    for (const Column<Row>& column : all_) {
+      put(column, row, object);
+    }
+    return object;
+  }
+  // Lists of such objects.
+  template <typename Rows>
+  [[nodiscard]] Value json_rows(const Rows& rows) const {
+    return list_of(rows, [this](const Row& row) { return json(row); });
+  }
   template <typename Rows>
   [[nodiscard]] Value json_rows(std::string_view keys, const Rows& rows) const {
-    Value list = Value::array();
-    for (const Row& row : rows) {
-      list.push_back(json(keys, row));
-    }
-    return list;
+    return list_of(rows, [&](const Row& row) { return json(keys, row); });
   }
 
   // "gpus,step_time_s", and the cells below.
@@ -140,14 +234,17 @@ class Columns {
     return text;
   }
 
-  // A table for people, to which rows may be added.
-  template <typename Rows>
-  [[nodiscard]] TextTable table(std::string_view keys, const Rows& rows) const {
+  [[nodiscard]] std::vector<TextTable::Column> titles(std::string_view keys) const {
     std::vector<TextTable::Column> titles;
     each(keys, [&titles](const Column<Row>& column) {
       titles.push_back({column.title, column.align});
     });
-    TextTable table(std::move(titles));
+    return titles;
+  }
+  // A table for people, to which rows may be added.
+  template <typename Rows>
+  [[nodiscard]] TextTable table(std::string_view keys, const Rows& rows) const {
+    TextTable table(titles(keys));
     for (const Row& row : rows) {
       table.add_row(cells(keys, row));
     }
@@ -180,6 +277,12 @@ class Columns {
   }
 
  private:
+  static void put(const Column<Row>& column, const Row& row, Value& object) {
+    if (Value value = column.of(row); !value.is_discarded()) {
+      object[std::string(column.key)] = std::move(value);
+    }
+  }
+
   [[nodiscard]] const Column<Row>& at(std::string_view key) const {
     const auto found = std::find_if(all_.begin(), all_.end(),
                                     [key](const Column<Row>& column) { return column.key == key; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/difference_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,7 @@
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/report/columns.hpp"
-#include "stepcast/report/json_report.hpp"
-#include "stepcast/report/text_layout.hpp"
-#include "stepcast/report/text_report.hpp"
+#include "stepcast/report/projection_report.hpp"
 
 namespace stepcast {
 namespace {
@@ -23,25 +21,38 @@ bool both_timed(const Explanation& first, const Explanation& second) {
   return first.projection.priced && second.projection.priced;
 }
 
-std::string signed_number(double value) {
-  return (std::llround(100.0 * value) < 0 ? "-" : "+") + decimals(std::abs(value), 2);
+std::string as_signed_number(const Value& value) {
+  const double number = value.get<double>();
+  return (std::llround(100.0 * number) < 0 ? "-" : "+") + decimals(std::abs(number), 2);
 }
+
+using Term = DifferenceTerm;
+constexpr auto kTermColumns = std::to_array<Column<Term>>({
+    {"name", "", member<&Term::name>},
+    {"a_us", "A", member<&Term::first>, as_number<2>},
+    {"b_us", "B", member<&Term::second>, as_number<2>},
+    {"difference_us", "B less A", member<&Term::difference>, as_signed_number},
+});
+constexpr Columns<Term> kTerms{kTermColumns};
+constexpr std::string_view kTermMembers = "name a_us b_us difference_us";
+constexpr std::string_view kTermCells =
+    "name a_us:a_us_per_token b_us:b_us_per_token difference_us:difference_us_per_token";
 
 void add_row(TextTable& table, const DifferenceTerm& term, double whole) {
   const double share = whole == 0.0 ? 0.0 : term.difference() / whole;
-  table.add_row({term.name, decimals(term.first, 2), decimals(term.second, 2),
-                 signed_number(term.difference()),
-                 whole == 0.0
-                     ? "-"
-                     : decimals(100.0 * std::abs(share), 1) + " %" + (share < 0.0 ? " less" : "")});
+  std::vector<std::string> cells = kTerms.cells(kTermMembers, term);
+  cells.push_back(whole == 0.0 ? "-"
+                               : as_percent<1>(std::abs(share)) + (share < 0.0 ? " less" : ""));
+  table.add_row(std::move(cells));
 }
 
 TextTable empty_table(const char* title) {
-  return TextTable({{title},
-                    {"A", Align::kRight},
-                    {"B", Align::kRight},
-                    {"B less A", Align::kRight},
-                    {"of it", Align::kRight}});
+  std::vector<TextTable::Column> titles = {{title}};
+  for (const TextTable::Column& column : kTerms.titles("a_us b_us difference_us")) {
+    titles.push_back(column);
+  }
+  titles.push_back({"of it", Align::kRight});
+  return TextTable(std::move(titles));
 }
 
 std::string terms_text(const Difference& d) {
@@ -77,19 +88,6 @@ std::string verdict(const Difference& d) {
   return "B takes " + decimals(percent, 2) + " % " + (ratio > 1.0 ? "longer" : "less long") +
          " for a token than A\n";
 }
-
-using Term = DifferenceTerm;
-constexpr std::array kTermColumns = {
-    Column<Term>{"name", "", [](const Term& term) -> Value { return term.name; }},
-    Column<Term>{"a_us", "A", [](const Term& term) -> Value { return term.first; }},
-    Column<Term>{"b_us", "B", [](const Term& term) -> Value { return term.second; }},
-    Column<Term>{"difference_us", "B less A",
-                 [](const Term& term) -> Value { return term.difference(); }},
-};
-constexpr Columns<Term> kTerms{kTermColumns};
-constexpr std::string_view kTermMembers = "name a_us b_us difference_us";
-constexpr std::string_view kTermCells =
-    "name a_us:a_us_per_token b_us:b_us_per_token difference_us:difference_us_per_token";
 
 std::string described(const char* label, const Projection& p) {
   std::string text = std::string(label) + ": " + heading(p);

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/dispatcher_map_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/decimal_text.hpp"
-#include "stepcast/base/units_text.hpp"
 #include "stepcast/report/columns.hpp"
-#include "stepcast/report/json_report.hpp"
-#include "stepcast/report/text_layout.hpp"
-#include "stepcast/report/text_report.hpp"
+#include "stepcast/report/projection_report.hpp"
 
 namespace stepcast {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // "sonic (rank_dedup + rank_dedup)".
 std::string winner_text(const DispatcherTime& winner) {
@@ -22,38 +16,39 @@ std::string winner_text(const DispatcherTime& winner) {
          std::string(name(winner.combine)) + ")";
 }
 
-TextTable empty_map_table() {
-  std::vector<TextTable::Column> columns = {{"ranks", Align::kRight},
-                                            {"nodes", Align::kRight},
-                                            {"top", Align::kRight},
-                                            {"tokens", Align::kRight}};
+constexpr auto kPointColumns = std::to_array<Column<MapPoint>>({
+    {"ranks", "ranks", member<&MapPoint::ranks>},
+    {"nodes", "nodes", member<&MapPoint::nodes>},
+    {"topk", "top", member<&MapPoint::topk>},
+    {"tokens", "tokens", member<&MapPoint::tokens>},
+});
+constexpr Columns<MapPoint> kPoints{kPointColumns};
+constexpr std::string_view kOfPoint = "ranks nodes topk tokens";
+
+std::string map_table(const std::vector<MapRow>& rows) {
+  std::vector<TextTable::Column> titles = kPoints.titles(kOfPoint);
   for (const std::string_view dispatcher : names_of<Dispatcher>()) {
-    columns.push_back({dispatcher, Align::kRight});
+    titles.push_back({dispatcher, Align::kRight});
   }
-  columns.push_back({"fastest"});
-  return TextTable(std::move(columns));
+  titles.push_back({"fastest"});
+  TextTable table(std::move(titles));
+  for (const MapRow& row : rows) {
+    std::vector<std::string> cells = kPoints.cells(kOfPoint, row.point);
+    for (const DispatcherTime& entry : row.times) {
+      cells.push_back(entry.time ? as_milliseconds(entry.time->value()) : "-");
+    }
+    const DispatcherTime* winner = row.winner();
+    cells.push_back(winner == nullptr ? "-" : winner_text(*winner));
+    table.add_row(std::move(cells));
+  }
+  return table.text();
 }
 
-std::vector<std::string> map_cells(const MapRow& row) {
-  const MapPoint& point = row.point;
-  std::vector<std::string> cells = {std::to_string(point.ranks), std::to_string(point.nodes),
-                                    std::to_string(point.topk), std::to_string(point.tokens)};
-  for (const DispatcherTime& entry : row.times) {
-    cells.push_back(entry.time ? decimals(1e3 * entry.time->value(), 2) : "-");
-  }
+Value map_row_json(const MapRow& row) {
+  Value json = kPoints.json(row.point);
   const DispatcherTime* winner = row.winner();
-  cells.push_back(winner == nullptr ? "-" : winner_text(*winner));
-  return cells;
-}
-
-Json map_row_json(const MapRow& row) {
-  Json json = {{"ranks", row.point.ranks},
-               {"nodes", row.point.nodes},
-               {"topk", row.point.topk},
-               {"tokens", row.point.tokens}};
-  const DispatcherTime* winner = row.winner();
-  json["fastest"] = winner == nullptr ? Json(nullptr) : Json(name(winner->dispatcher));
-  Json& times = json["times"] = Json::object();
+  json["fastest"] = winner == nullptr ? Value(nullptr) : Value(name(winner->dispatcher));
+  Value& times = json["times"] = Value::object();
   for (const DispatcherTime& entry : row.times) {
     if (entry.time) {
       times[std::string(name(entry.dispatcher))] = {{"time_s", entry.time->value()},
@@ -64,22 +59,25 @@ Json map_row_json(const MapRow& row) {
   return json;
 }
 
+constexpr auto kLeftOutColumns = std::to_array<Column<LeftOut>>({
+    {"dispatcher", "", member<&LeftOut::dispatcher>},
+    {"rows", "", member<&LeftOut::points>},
+    {"reason", "", member<&LeftOut::reason>},
+});
+constexpr Columns<LeftOut> kLeftOut{kLeftOutColumns};
+
 }  // namespace
 
 std::string to_text(const DispatcherMap& map) {
   std::string text = heading(map.projection);
   if (map.projection.priced) {
-    TextTable table = empty_map_table();
-    for (const MapRow& row : map.rows) {
-      table.add_row(map_cells(row));
-    }
     text +=
         "\nDispatchers: ms of a forward and a backward between the router and the sum of the "
         "experts' results,\nwithout the experts, at " +
-        decimals(map.clock.value() / 1e6, 1) + " MHz\n" + table.text();
+        decimals(map.clock.value() / 1e6, 1) + " MHz\n" + map_table(map.rows);
     for (const LeftOut& entry : map.left_out) {
-      text += line("left out", std::string(name(entry.dispatcher)) + " in " +
-                                   std::to_string(entry.points) + " of " +
+      text += line("left out", kLeftOut.text("dispatcher", entry) + " in " +
+                                   kLeftOut.text("rows", entry) + " of " +
                                    std::to_string(map.rows.size()) + " rows: " + entry.reason);
     }
   }
@@ -87,16 +85,12 @@ std::string to_text(const DispatcherMap& map) {
 }
 
 nlohmann::ordered_json to_json(const DispatcherMap& map) {
-  Json json = json_header(map.projection);
-  if (!map.projection.priced) {
-    return json;
+  Value json = json_header(map.projection);
+  if (map.projection.priced) {
+    json["clock_mhz"] = map.clock.value() / 1e6;
+    json["map"] = list_of(map.rows, map_row_json);
+    json["left_out"] = kLeftOut.json_rows(map.left_out);
   }
-  json["clock_mhz"] = map.clock.value() / 1e6;
-  json["map"] = list_of(map.rows, [&](const MapRow& row) -> Value { return map_row_json(row); });
-  json["left_out"] = list_of(map.left_out, [&](const LeftOut& entry) -> Value {
-    return {
-        {"dispatcher", name(entry.dispatcher)}, {"rows", entry.points}, {"reason", entry.reason}};
-  });
   return json;
 }
 

@@ -8,7 +8,6 @@
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/columns.hpp"
-#include "stepcast/report/text_layout.hpp"
 
 namespace stepcast {
 namespace {
@@ -114,41 +113,40 @@ std::vector<PathLine> path_lines(const std::vector<PathSegment>& path) {
   return lines;
 }
 
-// Neighbouring ranks that do the same one after the other, up or down, as one line.
-std::vector<PathLine> ranks_merged(const std::vector<PathLine>& lines) {
-  std::vector<PathLine> merged;
+// The lines of which none is absorbed by the one before it.
+template <typename Absorb>
+std::vector<PathLine> merged(const std::vector<PathLine>& lines, const Absorb& absorbs) {
+  std::vector<PathLine> result;
   for (const PathLine& next : lines) {
-    PathLine* last = merged.empty() ? nullptr : &merged.back();
-    const bool alike = last != nullptr && last->first_rank >= 0 && next.first_rank >= 0 &&
-                       last->times == next.times && last->text == next.text;
-    const std::int64_t step = alike ? next.first_rank - last->last_rank : 0;
-    const std::int64_t so_far = alike ? last->last_rank - last->first_rank : 0;
-    if ((step == 1 && so_far >= 0) || (step == -1 && so_far <= 0)) {
-      last->last_rank = next.last_rank;
-      last->time += next.time;
+    if (result.empty() || next.first_rank < 0 || !absorbs(result.back(), next)) {
+      result.push_back(next);
     } else {
-      merged.push_back(next);
+      result.back().time += next.time;
     }
   }
-  return merged;
+  return result;
 }
 
-// Lines that follow each other unchanged, as one that happens several times.
-std::vector<PathLine> repeats_merged(const std::vector<PathLine>& lines) {
-  std::vector<PathLine> merged;
-  for (const PathLine& next : lines) {
-    PathLine* last = merged.empty() ? nullptr : &merged.back();
-    const bool alike = last != nullptr && next.first_rank >= 0 && next.times == 1 &&
-                       last->first_rank == next.first_rank && last->last_rank == next.last_rank &&
-                       last->text == next.text;
-    if (alike) {
-      ++last->times;
-      last->time += next.time;
-    } else {
-      merged.push_back(next);
-    }
+// Neighbouring ranks that do the same one after the other, up or down, are one line.
+bool absorbs_rank(PathLine& last, const PathLine& next) {
+  const std::int64_t step = next.first_rank - last.last_rank;
+  const std::int64_t so_far = last.last_rank - last.first_rank;
+  const bool alike = last.first_rank >= 0 && last.times == next.times && last.text == next.text;
+  if (!alike || !((step == 1 && so_far >= 0) || (step == -1 && so_far <= 0))) {
+    return false;
   }
-  return merged;
+  last.last_rank = next.last_rank;
+  return true;
+}
+
+// Lines that follow each other unchanged are one that happens several times.
+bool absorbs_repeat(PathLine& last, const PathLine& next) {
+  if (next.times != 1 || last.first_rank != next.first_rank || last.last_rank != next.last_rank ||
+      last.text != next.text) {
+    return false;
+  }
+  ++last.times;
+  return true;
 }
 
 std::string ranks_text(const PathLine& entry) {
@@ -211,7 +209,7 @@ std::string path_to_text(const std::vector<PathSegment>& path) {
   }
   TextTable table(
       {{"times", Align::kRight}, {"time", Align::kRight}, {"share", Align::kRight}, {"what"}});
-  for (const PathLine& entry : repeats_merged(ranks_merged(path_lines(path)))) {
+  for (const PathLine& entry : merged(merged(path_lines(path), absorbs_rank), absorbs_repeat)) {
     table.add_row({with_separators(static_cast<long long>(entry.times)), readable(entry.time),
                    decimals(100.0 * (entry.time / step), 1) + " %",
                    ranks_text(entry) + entry.text});

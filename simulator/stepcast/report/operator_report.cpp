@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/operator_report.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/operators/op_text.hpp"
 #include "stepcast/report/columns.hpp"
 #include "stepcast/report/explanation_report.hpp"
-#include "stepcast/report/json_report.hpp"
-#include "stepcast/report/text_layout.hpp"
-#include "stepcast/report/text_report.hpp"
+#include "stepcast/report/projection_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 
 namespace stepcast {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kLegend =
     "\n  time     of one call; share: of the computation, all calls; communication before anything "
@@ -62,10 +56,6 @@ Rate rate_of(const ExplainedOp& entry) {
     return {{}, {}, entry.interconnect / entry.cost.duration};
   }
   return {{}, compulsory_bytes(op) / entry.cost.duration, {}};
-}
-
-double roofline_share(const ExplainedOp& entry) {
-  return entry.cost.duration > Seconds{} ? entry.bound / entry.cost.duration : 0.0;
 }
 
 // 687 TFLOP/s, 4.09 TB/s, below 1 T in the next smaller unit.
@@ -118,8 +108,6 @@ std::string tile_text(const Tiling& tiling) {
   return tiling.splits > 1 ? tile + "/" + std::to_string(tiling.splits) : tile;
 }
 
-std::string share_in_percent(double share) { return decimals(100.0 * share, 1) + " %"; }
-
 std::string terms_text(const OpCost& cost) {
   std::string text;
   for (const CostTerm& term : cost.terms) {
@@ -134,125 +122,173 @@ std::string how_text(const ExplainedOp& entry) {
   return algorithm.empty() ? tile_text(entry.cost.tiling) : algorithm;
 }
 
-std::vector<std::string> cells(const ExplainedOp& entry, double share, bool with_origin) {
-  const Tiling& tiling = entry.cost.tiling;
-  const bool bounded = entry.bound > Seconds{} && entry.cost.duration > Seconds{};
-  std::vector<std::string> row = {
-      std::string(name(entry.counted.op.id)),
-      pass_text(entry.counted),
-      with_separators(entry.counted.count),
-      shape_text(entry.counted.op),
-      how_text(entry),
-      tiling.waves > 0.0 ? decimals(tiling.waves, 1) : "-",
-      readable(entry.cost.duration),
-      share_in_percent(share),
-      rate_text(entry),
-      std::string(name(entry.cost.bound)),
-      bounded ? std::to_string(std::llround(100.0 * roofline_share(entry))) + " %" : "-"};
-  if (with_origin) {
-    row.emplace_back(name(entry.cost.origin));
+std::string terms_csv(const OpCost& cost) {
+  std::string text;
+  for (const CostTerm& term : cost.terms) {
+    text += (text.empty() ? "" : ";") + std::string(term.name) + "=" +
+            shortest_text(term.duration.value());
   }
-  return row;
+  return text;
 }
 
-enum class Part { kComputation, kCommunication };
+// --- an operator as a row -----------------------------------------------------------------------
+
+struct OpRow {
+  const ExplainedOp& entry;
+  double share = 0.0;  // of the computation
+
+  [[nodiscard]] const CountedOp& counted() const { return entry.counted; }
+  [[nodiscard]] const Op& op() const { return entry.counted.op; }
+  [[nodiscard]] const OpCost& cost() const { return entry.cost; }
+  [[nodiscard]] Seconds total() const { return entry.total(); }
+};
+
+// Nothing of a number that is 0.
+template <Value (*kOf)(const OpRow&)>
+Value above_zero(const OpRow& row) {
+  Value value = kOf(row);
+  return has_value(value) && value.get<double>() > 0.0 ? value : no_value();
+}
+Value unless_empty(std::string_view text) { return text.empty() ? no_value() : Value(text); }
+
+Value waves(const OpRow& row) { return row.entry.cost.tiling.waves; }
+Value bound_time(const OpRow& row) { return row.entry.bound.value(); }
+Value roofline_share(const OpRow& row) {
+  const Seconds time = row.entry.cost.duration;
+  return time > Seconds{} ? row.entry.bound / time : 0.0;
+}
+Value product_rate(const OpRow& row) { return rate_of(row.entry).products.value(); }
+Value byte_rate(const OpRow& row) { return rate_of(row.entry).moved.value(); }
+Value interconnect_rate(const OpRow& row) { return rate_of(row.entry).interconnect.value() / 1e12; }
+// Of a communication between the ranks of experts.
+template <Bytes CommunicationBytes::*kBytes>
+Value of_experts(const OpRow& row) {
+  const CommunicationBytes& bytes = row.entry.experts;
+  return bytes.tensor > Bytes{} ? Value((bytes.*kBytes).value()) : no_value();
+}
+
+std::string as_rounded_percent(const Value& share) {
+  return std::to_string(std::llround(100.0 * share.get<double>())) + " %";
+}
+
+// Null of what has no tiles.
+Value tile_json(const OpRow& row) {
+  const Tiling& tiling = row.cost().tiling;
+  return tiling.rows == 0 ? Value(nullptr)
+                          : Value{{"rows", tiling.rows},
+                                  {"cols", tiling.cols},
+                                  {"splits", tiling.splits},
+                                  {"cluster", tiling.cluster},
+                                  {"waves", tiling.waves}};
+}
+
+Value terms_json(const OpRow& row) {
+  return list_of(row.cost().terms, [](const CostTerm& term) -> Value {
+    return {{"name", term.name}, {"time_s", term.duration.value()}};
+  });
+}
+
+Value category_cell(const OpRow& row) { return category_name(row.op()); }
+Value dtype_cell(const OpRow& row) { return unless_empty(dtype_name(row.op())); }
+Value ran_as_cell(const OpRow& row) { return unless_empty(run_text(row.cost())); }
+Value stated_origin(const OpRow& row) {
+  const Origin origin = row.cost().origin;
+  return origin == Origin::kModel ? no_value() : value_of(origin);
+}
+// Nothing computes while tokens are on their way.
+Value exchange_flops(const OpRow& row) {
+  return row.entry.experts.tensor > Bytes{} ? Value(0) : no_value();
+}
+Value rate_of_communication(const OpRow& row) {
+  return row.entry.communicates() ? interconnect_rate(row) : no_value();
+}
+Value rate_of_moved(const OpRow& row) {
+  const bool moves = !row.entry.communicates() && !(product_rate(row) > 0.0);
+  return moves ? byte_rate(row) : no_value();
+}
+Value bounded_share(const OpRow& row) {
+  return row.entry.bound > Seconds{} ? roofline_share(row) : no_value();
+}
+Value pass_cell(const OpRow& row) { return pass_text(row.counted()); }
+Value shape_cell(const OpRow& row) { return shape_text(row.op()); }
+Value how_cell(const OpRow& row) { return how_text(row.entry); }
+Value rate_cell(const OpRow& row) { return rate_text(row.entry); }
+Value tile_cell(const OpRow& row) {
+  const Tiling& tiling = row.cost().tiling;
+  return tiling.rows > 0 ? Value(tile_text(tiling)) : no_value();
+}
+
+using OpColumn = Column<OpRow>;
+constexpr std::array kOpColumns = {
+    OpColumn{"name", "operator", member<&OpRow::op, &Op::id>, as_text, Align::kLeft},
+    OpColumn{"pass", "", member<&OpRow::counted, &CountedOp::pass>},
+    OpColumn{"kind", "", [](const OpRow& row) -> Value { return kind_name(row.op()); }},
+    OpColumn{"category", "", category_cell},
+    OpColumn{"shape", "", [](const OpRow& row) -> Value { return shape_json(row.op()); }},
+    OpColumn{"count", "count", member<&OpRow::counted, &CountedOp::count>, as_count},
+    OpColumn{"time_s", "time", member<&OpRow::cost, &OpCost::duration>, as_time},
+    OpColumn{"total_time_s", "", member<&OpRow::total>},
+    OpColumn{"share_of_computation", "share", member<&OpRow::share>, as_percent<1>},
+    OpColumn{"tile", "", tile_json},
+    OpColumn{"dtype", "", dtype_cell},
+    OpColumn{"ran_as", "", ran_as_cell},
+    OpColumn{"tensor_bytes", "", of_experts<&CommunicationBytes::tensor>},
+    OpColumn{"logical_bytes", "", of_experts<&CommunicationBytes::logical>},
+    OpColumn{"wire_bytes", "", of_experts<&CommunicationBytes::wire>},
+    OpColumn{"flops", "", exchange_flops},
+    OpColumn{"rate_flop_per_s", "", above_zero<product_rate>},
+    OpColumn{"effective_interconnect_tbps", "", rate_of_communication},
+    OpColumn{"rate_bytes_per_s", "", rate_of_moved},
+    OpColumn{"bound", "bound", member<&OpRow::cost, &OpCost::bound>, as_text, Align::kLeft},
+    OpColumn{"origin", "", stated_origin},
+    OpColumn{"roofline_time_s", "", above_zero<bound_time>},
+    OpColumn{"roofline_share", "", bounded_share},
+    OpColumn{"terms", "", terms_json},
+    // Of tables and CSV.
+    OpColumn{"pass_text", "pass", pass_cell, as_text, Align::kLeft},
+    OpColumn{"shape_text", "shape", shape_cell, as_text, Align::kLeft},
+    OpColumn{"how", "tile", how_cell, as_text, Align::kLeft},
+    OpColumn{"how_communicated", "ran as", how_cell, as_text, Align::kLeft},
+    OpColumn{"tile_text", "", tile_cell},
+    OpColumn{"waves", "waves", above_zero<waves>, as_number<1>},
+    OpColumn{"rate", "rate", rate_cell},
+    OpColumn{"interconnect", "interconnect", rate_cell},
+    OpColumn{"bytes_rate", "", above_zero<byte_rate>},
+    OpColumn{"interconnect_rate", "", above_zero<interconnect_rate>},
+    OpColumn{"roofline", "roofline", above_zero<roofline_share>, as_rounded_percent},
+    OpColumn{"any_origin", "origin", member<&OpRow::cost, &OpCost::origin>, as_text, Align::kLeft},
+    OpColumn{"terms_text", "", [](const OpRow& row) -> Value { return terms_csv(row.cost()); }},
+};
+constexpr Columns<OpRow> kOps{kOpColumns};
+
+constexpr std::string_view kMembers =
+    "name pass kind category shape count time_s total_time_s share_of_computation tile dtype "
+    "ran_as tensor_bytes logical_bytes wire_bytes flops rate_flop_per_s "
+    "effective_interconnect_tbps rate_bytes_per_s bound origin roofline_time_s roofline_share";
 
 // One table a part, because shapes of collectives are wider than all others.
+enum class Part { kComputation, kCommunication };
+
 std::string operator_table(const Explanation& e, Part part, Detail detail) {
-  const bool with_origin = has_tables(e);
   const bool communication = part == Part::kCommunication;
-  std::vector<TextTable::Column> columns = {
-      {"operator"},
-      {"pass"},
-      {"count", Align::kRight},
-      {"shape"},
-      {communication ? "ran as" : "tile"},
-      {"waves", Align::kRight},
-      {"time", Align::kRight},
-      {"share", Align::kRight},
-      {communication ? "interconnect" : "rate", Align::kRight},
-      {"bound"},
-      {"roofline", Align::kRight}};
-  if (with_origin) {
-    columns.push_back({"origin"});
-  }
-  TextTable table(std::move(columns));
+  const std::string keys =
+      std::string(communication ? "name pass_text count shape_text how_communicated waves time_s "
+                                  "share_of_computation interconnect bound roofline"
+                                : "name pass_text count shape_text how waves time_s "
+                                  "share_of_computation rate bound roofline") +
+      (has_tables(e) ? " any_origin" : "");
+  TextTable table = kOps.table(keys, std::vector<OpRow>{});
   for (const ExplainedOp& entry : e.operators) {
     if (entry.communicates() == communication) {
-      table.add_row(cells(entry, e.share(entry), with_origin),
+      table.add_row(kOps.cells(keys, {entry, e.share(entry)}),
                     detail == Detail::kTerms ? terms_text(entry.cost) : "");
     }
   }
   const Seconds sum = communication ? e.communication() : e.computation();
   const double share = e.computation() > Seconds{} ? sum / e.computation() : 0.0;
   table.add_row({communication ? "all communication" : "all computation", "", "", "", "", "",
-                 readable(sum), share_in_percent(share)});
+                 readable(sum), as_percent<1>(share)});
   return table.text();
-}
-
-Json tile_json(const Tiling& tiling) {
-  if (tiling.rows == 0) {
-    return nullptr;
-  }
-  return {{"rows", tiling.rows},
-          {"cols", tiling.cols},
-          {"splits", tiling.splits},
-          {"cluster", tiling.cluster},
-          {"waves", tiling.waves}};
-}
-
-// How a communication ran, and the bytes of one between experts.
-void add_traffic(const ExplainedOp& entry, Json& json) {
-  if (const std::string ran_as = run_text(entry.cost); !ran_as.empty()) {
-    json["ran_as"] = ran_as;
-  }
-  if (entry.experts.tensor > Bytes{}) {
-    json["tensor_bytes"] = entry.experts.tensor.value();
-    json["logical_bytes"] = entry.experts.logical.value();
-    json["wire_bytes"] = entry.experts.wire.value();
-    json["flops"] = 0;
-  }
-}
-
-Json operator_json(const Explanation& e, const ExplainedOp& entry, Detail detail) {
-  const Op& op = entry.counted.op;
-  Json json = {{"name", name(op.id)},
-               {"pass", name(entry.counted.pass)},
-               {"kind", kind_name(op)},
-               {"category", category_name(op)},
-               {"shape", shape_json(op)},
-               {"count", entry.counted.count},
-               {"time_s", entry.cost.duration.value()},
-               {"total_time_s", entry.total().value()},
-               {"share_of_computation", e.share(entry)},
-               {"tile", tile_json(entry.cost.tiling)}};
-  if (const std::string_view dtype = dtype_name(op); !dtype.empty()) {
-    json["dtype"] = dtype;
-  }
-  add_traffic(entry, json);
-  const Rate rate = rate_of(entry);
-  if (rate.products > FlopsPerSecond{}) {
-    json["rate_flop_per_s"] = rate.products.value();
-  } else if (entry.communicates()) {
-    json["effective_interconnect_tbps"] = rate.interconnect.value() / 1e12;
-  } else {
-    json["rate_bytes_per_s"] = rate.moved.value();
-  }
-  json["bound"] = name(entry.cost.bound);
-  if (entry.cost.origin != Origin::kModel) {
-    json["origin"] = name(entry.cost.origin);
-  }
-  if (entry.bound > Seconds{}) {
-    json["roofline_time_s"] = entry.bound.value();
-    json["roofline_share"] = roofline_share(entry);
-  }
-  if (detail == Detail::kTerms) {
-    json["terms"] = Json::array();
-    for (const CostTerm& term : entry.cost.terms) {
-      json["terms"].push_back({{"name", term.name}, {"time_s", term.duration.value()}});
-    }
-  }
-  return json;
 }
 
 // Whether one graph can hold the step.
@@ -263,17 +299,6 @@ std::string capture_text(const Projection& p) {
   }
   return text.empty() ? "of the whole step, if the software captures it" : text;
 }
-
-std::string terms_csv(const OpCost& cost) {
-  std::string text;
-  for (const CostTerm& term : cost.terms) {
-    text += (text.empty() ? "" : ";") + std::string(term.name) + "=" +
-            shortest_text(term.duration.value());
-  }
-  return text;
-}
-
-std::string number_or_empty(double value) { return value > 0.0 ? shortest_text(value) : ""; }
 
 }  // namespace
 
@@ -298,7 +323,7 @@ std::string to_text(const Explanation& e, Detail detail) {
 
 nlohmann::ordered_json to_json(const Explanation& e, Detail detail) {
   const Projection& p = e.projection;
-  Json json = json_header(p);
+  Value json = json_header(p);
   if (!p.priced) {
     return json;
   }
@@ -311,39 +336,24 @@ nlohmann::ordered_json to_json(const Explanation& e, Detail detail) {
   json["bound_by"] = limits_to_json(e.limits);
   json["critical_path"] = path_to_json(e.path);
   json["sensitivities"] = sensitivities_to_json(e.sensitivities);
-  json["operators"] = list_of(e.operators, [&](const ExplainedOp& entry) -> Value {
-    return operator_json(e, entry, detail);
+  const std::string members = std::string(kMembers) + (detail == Detail::kTerms ? " terms" : "");
+  json["operators"] = list_of(e.operators, [&](const ExplainedOp& entry) {
+    return kOps.json(members, {entry, e.share(entry)});
   });
   return json;
 }
 
 std::string to_csv(const Explanation& e, Detail detail) {
-  const bool terms = detail == Detail::kTerms;
-  std::string text =
-      "operator,pass,kind,dtype,shape,count,time_s,total_time_s,share_of_computation,tile,waves,"
-      "rate_flop_per_s,rate_bytes_per_s,effective_interconnect_tbps,bound,roofline_time_s,roofline_"
-      "share";
-  const bool with_origin = has_tables(e);
-  text += with_origin ? ",origin" : "";
-  text += terms ? ",terms_s\n" : "\n";
+  const std::string cells =
+      "name:operator pass kind dtype shape_text:shape count time_s total_time_s "
+      "share_of_computation tile_text:tile waves rate_flop_per_s bytes_rate:rate_bytes_per_s "
+      "interconnect_rate:effective_interconnect_tbps bound roofline_time_s "
+      "roofline:roofline_share" +
+      std::string(has_tables(e) ? " any_origin:origin" : "") +
+      (detail == Detail::kTerms ? " terms_text:terms_s" : "");
+  std::string text = Columns<OpRow>::csv_titles(cells) + "\n";
   for (const ExplainedOp& entry : e.operators) {
-    const Op& op = entry.counted.op;
-    const Rate rate = rate_of(entry);
-    const Tiling& tiling = entry.cost.tiling;
-    for (const std::string& cell :
-         {std::string(name(op.id)), std::string(name(entry.counted.pass)),
-          std::string(kind_name(op)), std::string(dtype_name(op)), shape_text(op),
-          std::to_string(entry.counted.count), shortest_text(entry.cost.duration.value()),
-          shortest_text(entry.total().value()), shortest_text(e.share(entry)),
-          tiling.rows > 0 ? tile_text(tiling) : "", number_or_empty(tiling.waves),
-          number_or_empty(rate.products.value()), number_or_empty(rate.moved.value()),
-          number_or_empty(rate.interconnect.value() / 1e12), std::string(name(entry.cost.bound)),
-          number_or_empty(entry.bound.value())}) {
-      text += csv_cell(cell) + ",";
-    }
-    text += number_or_empty(roofline_share(entry));
-    text += with_origin ? "," + std::string(name(entry.cost.origin)) : "";
-    text += terms ? "," + csv_cell(terms_csv(entry.cost)) + "\n" : "\n";
+    text += kOps.csv_cells(cells, {entry, e.share(entry)}) + "\n";
   }
   return text;
 }

@@ -2,19 +2,17 @@
 #include "stepcast/report/plan_lines.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
-#include <type_traits>
 
 #include "stepcast/base/csv_cell.hpp"
+#include "stepcast/base/units_text.hpp"
 #include "stepcast/config/json_dump.hpp"
 #include "stepcast/experiment/plan_fields.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
-#include "stepcast/report/projection_rows.hpp"
-#include "stepcast/report/time_rows.hpp"
+#include "stepcast/report/step_rows.hpp"
 
 namespace stepcast {
+
 namespace {
 
 constexpr std::size_t kUsualLine = 1536;  // bytes
@@ -27,20 +25,6 @@ std::string json_text(const std::string& text) {
   const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
   const bool plain = parsed.is_number() || parsed.is_boolean();
   return plain ? text : json_dump(nlohmann::json(text));
-}
-
-void append_value(std::string& line, std::int64_t value) {
-  std::array<char, 24> digits{};
-  line.append(digits.data(), std::to_chars(digits.data(), &digits.back(), value).ptr);
-}
-
-void append_value(std::string& line, bool value) { line += value ? "true" : "false"; }
-
-// As nlohmann writes numbers in every other report.
-void append_value(std::string& line, double value) {
-  std::array<char, 64> digits{};
-  line.append(digits.data(),
-              nlohmann::detail::to_chars(digits.data(), digits.data() + digits.size(), value));
 }
 
 class JsonLine {
@@ -87,37 +71,6 @@ class JsonLine {
   bool first_ = true;
 };
 
-// The columns of a line of CSV, or its cells; those of objects inside as "object.key".
-class CsvCells {
- public:
-  enum class Part { kNames, kValues };
-  CsvCells(Part part, bool experts) : part_(part), experts_(experts) {}
-
-  template <typename Value>
-  void field(std::string_view key, const Value& value) {
-    if (!experts_ && inner_ == "expert_exchange.") {
-      return;
-    }
-    std::string& cell = cells_.emplace_back();
-    if (part_ == Part::kNames) {
-      cell = inner_ + std::string(key);
-    } else if constexpr (std::is_arithmetic_v<Value>) {
-      append_value(cell, value);
-    } else {
-      cell = csv_cell(std::string(value));
-    }
-  }
-  void begin(std::string_view key) { inner_ = std::string(key) + "."; }
-  void end() { inner_.clear(); }
-  [[nodiscard]] const std::vector<std::string>& cells() const { return cells_; }
-
- private:
-  Part part_;
-  bool experts_;
-  std::string inner_;
-  std::vector<std::string> cells_;
-};
-
 void append_cells(const std::vector<std::string>& cells, std::string& line) {
   for (const std::string& cell : cells) {
     line += line.empty() ? "" : ",";
@@ -132,11 +85,36 @@ StageMemory fullest_memory(const SettledRequest& settled) {
                            [](const auto& a, const auto& b) { return a.total() < b.total(); });
 }
 
+std::string as_percent_of_peak(const Value& share) {
+  return as_number<1>(100.0 * share.get<double>());
+}
+std::string as_gibibytes(const Value& bytes) {
+  return as_number<2>(bytes.get<double>() / kGibibyte);
+}
+
+constexpr auto kPlanNumberColumns = std::to_array<Column<PlanNumbers>>({
+    {"tokens_per_second_per_gpu", "tokens/s/GPU", member<&PlanNumbers::tokens_per_second_per_gpu>,
+     as_number<1>},
+    {"step_time_s", "step", member<&PlanNumbers::step>, as_time},
+    {"model_tflops_per_gpu", "", member_in<1'000'000'000'000, &PlanNumbers::model_rate_per_gpu>},
+    {"mfu", "MFU %", member<&PlanNumbers::mfu>, as_percent_of_peak},
+    {"peak_memory_bytes", "memory GiB", member<&PlanNumbers::peak_memory>, as_gibibytes},
+    {"clock_mhz", "", member_in<1'000'000, &PlanNumbers::clock>},
+    {"power_w", "", member<&PlanNumbers::power>},
+});
+
 }  // namespace
 
+const Columns<PlanNumbers>& plan_number_columns() {
+  static constexpr Columns<PlanNumbers> kAll{kPlanNumberColumns};
+  return kAll;
+}
+
 PlanLines::PlanLines(const SweepSpace& space, PlanDetail detail) : space_(&space), detail_(detail) {
-  experts_ = std::any_of(space.sites().begin(), space.sites().end(),
-                         [](const Experiment& site) { return site.model.moe.has_value(); });
+  const bool experts =
+      std::any_of(space.sites().begin(), space.sites().end(),
+                  [](const Experiment& site) { return site.model.moe.has_value(); });
+  experts_ = experts ? ExpertColumns::kShown : ExpertColumns::kLeftOut;
   CsvCells plan(CsvCells::Part::kNames, experts_);
   write_plan(ParallelPlan{}, plan);
   plan_columns_ = plan.cells();
@@ -190,11 +168,13 @@ void PlanLines::write_axes(std::int64_t index, Writer& writer) const {
 template <typename Writer>
 void PlanLines::write_numbers(const PlanNumbers& numbers, const SettledRequest& settled,
                               Writer& writer) const {
-  writer.field("tokens_per_second_per_gpu", numbers.tokens_per_second_per_gpu);
-  writer.field("step_time_s", numbers.step.value());
-  writer.field("model_tflops_per_gpu", numbers.model_rate_per_gpu.value() / 1e12);
-  writer.field("mfu", numbers.mfu);
-  writer.field("peak_memory_bytes", numbers.peak_memory.value());
+  const auto write = [&](std::string_view keys) {
+    plan_number_columns().each(keys, [&](const Column<PlanNumbers>& number) {
+      const double value = number.of(numbers);
+      writer.field(number.key, value);
+    });
+  };
+  write("tokens_per_second_per_gpu step_time_s model_tflops_per_gpu mfu peak_memory_bytes");
   if (detail_ == PlanDetail::kMemoryByKind) {
     const StageMemory memory = settled.site == nullptr ? StageMemory{} : fullest_memory(settled);
     writer.begin("memory");
@@ -207,8 +187,7 @@ void PlanLines::write_numbers(const PlanNumbers& numbers, const SettledRequest& 
   writer.begin("time");
   write_time(numbers.time, writer);
   writer.end();
-  writer.field("clock_mhz", numbers.clock.value() / 1e6);
-  writer.field("power_w", numbers.power.value());
+  write("clock_mhz power_w");
 }
 
 std::string PlanLines::json(const PlanNumbers& numbers) const {

@@ -8,11 +8,17 @@
 // hold is "time.compute_s". CSV leaves the exchange of experts out where no model has any.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "stepcast/base/csv_cell.hpp"
+#include "stepcast/report/columns.hpp"
 #include "stepcast/result/sweep_summary.hpp"
 #include "stepcast/sweep/shown_plans.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
@@ -21,6 +27,57 @@ namespace stepcast {
 
 // Whether a line tells the memory of the fullest pipeline rank by kind, which is found again.
 enum class PlanDetail { kNumbers, kMemoryByKind };
+
+// Every number that is kept of a plan.
+const Columns<PlanNumbers>& plan_number_columns();
+
+// At the end of a line; a number as nlohmann writes it in every other report.
+template <typename Number>
+void append_value(std::string& line, Number value) {
+  std::array<char, 64> digits{};
+  if constexpr (std::is_same_v<Number, bool>) {
+    line += value ? "true" : "false";
+  } else if constexpr (std::is_integral_v<Number>) {
+    line.append(digits.data(), std::to_chars(digits.data(), &digits.back(), value).ptr);
+  } else {
+    line.append(digits.data(),
+                nlohmann::detail::to_chars(digits.data(), digits.data() + digits.size(), value));
+  }
+}
+
+// Whether the exchange of experts has columns.
+enum class ExpertColumns { kLeftOut, kShown };
+
+// The columns of a line of CSV, or its cells; those of objects inside as "object.key".
+class CsvCells {
+ public:
+  enum class Part { kNames, kValues };
+  CsvCells(Part part, ExpertColumns experts) : part_(part), experts_(experts) {}
+
+  template <typename Value>
+  void field(std::string_view key, const Value& value) {
+    if (experts_ == ExpertColumns::kLeftOut && inner_ == "expert_exchange.") {
+      return;
+    }
+    std::string& cell = cells_.emplace_back();
+    if (part_ == Part::kNames) {
+      cell = inner_ + std::string(key);
+    } else if constexpr (std::is_arithmetic_v<Value>) {
+      append_value(cell, value);
+    } else {
+      cell = csv_cell(std::string(value));
+    }
+  }
+  void begin(std::string_view key) { inner_ = std::string(key) + "."; }
+  void end() { inner_.clear(); }
+  [[nodiscard]] const std::vector<std::string>& cells() const { return cells_; }
+
+ private:
+  Part part_;
+  ExpertColumns experts_;
+  std::string inner_;
+  std::vector<std::string> cells_;
+};
 
 // Any number of threads may use it.
 class PlanLines {
@@ -56,7 +113,7 @@ class PlanLines {
 
   const SweepSpace* space_;
   PlanDetail detail_;
-  bool experts_ = false;
+  ExpertColumns experts_ = ExpertColumns::kLeftOut;
   std::vector<std::string> plan_columns_;
   std::vector<AxisKey> keys_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/plans_table.hpp"
+#include "stepcast/report/sweep_report.hpp"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/plan/plan_keys.hpp"
-#include "stepcast/report/text_layout.hpp"
+#include "stepcast/report/plan_lines.hpp"
 #include "stepcast/sweep/rank_by.hpp"
 #include "stepcast/sweep/shown_plans.hpp"
 
@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t kLineWidth = 100;
 constexpr std::string_view kUnset = "-";
+constexpr std::string_view kPlanNumbers =
+    "tokens_per_second_per_gpu step_time_s mfu peak_memory_bytes";
 
 // As the option of the command line calls a key of `training`; empty if it has none.
 std::string_view abbreviation(std::string_view name) {
@@ -151,22 +153,11 @@ class PlansTable {
   }
 
   // "  start one, two," and further lines below the first item.
-  static std::string wrapped(const std::string& start, const std::vector<std::string>& items) {
-    if (items.empty()) {
-      return "";
+  static std::string wrapped(const std::string& start, std::vector<std::string> items) {
+    for (std::size_t i = 0; i + 1 < items.size(); ++i) {
+      items[i] += ",";
     }
-    std::string text;
-    std::string line = "  " + start;
-    const std::string indent(line.size(), ' ');
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      const std::string item = items[i] + (i + 1 < items.size() ? "," : "");
-      if (line.size() > indent.size() && line.size() + 1 + item.size() > kLineWidth) {
-        text += line + "\n";
-        line = indent;
-      }
-      line += (line.size() > indent.size() ? " " : "") + item;
-    }
-    return text + line + "\n";
+    return items.empty() ? "" : filled("  " + start, items, kLineWidth);
   }
 
   // Of those that fit, but not with all that the allocator reserves.
@@ -185,8 +176,8 @@ class PlansTable {
     for (const AxisColumn& column : shown_) {
       columns.push_back({column.title, Align::kRight});
     }
-    for (const std::string_view title : {"tokens/s/GPU", "step", "MFU %", "memory GiB"}) {
-      columns.push_back({title, Align::kRight});
+    for (const TextTable::Column& column : plan_number_columns().titles(kPlanNumbers)) {
+      columns.push_back(column);
     }
     if (gpus_vary) {
       columns.push_back({"tokens/s", Align::kRight});
@@ -203,10 +194,9 @@ class PlansTable {
       for (const AxisColumn& column : shown_) {
         cells.push_back(cell(plan, column));
       }
-      cells.push_back(decimals(plan.tokens_per_second_per_gpu, 1));
-      cells.push_back(readable(plan.step));
-      cells.push_back(decimals(100.0 * plan.mfu, 1));
-      cells.push_back(decimals(plan.peak_memory.value() / kGibibyte, 2));
+      for (std::string& number : plan_number_columns().cells(kPlanNumbers, plan)) {
+        cells.push_back(std::move(number));
+      }
       if (gpus_vary) {
         const std::int64_t gpus = space_.experiment_of(plan.plan).cluster.gpus();
         cells.push_back(decimals(ranked_number(RankBy::kTokensPerSecond, plan, gpus), 1));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
@@ -11,6 +12,7 @@
 #include "stepcast/dispatchers/expert_traffic.hpp"
 #include "stepcast/hardware/device_spec.hpp"
 #include "stepcast/operators/op_text.hpp"
+#include "stepcast/report/columns.hpp"
 
 namespace stepcast {
 namespace {
@@ -120,56 +122,6 @@ Json priced_json(const WrittenLine& line, const LinePricing& pricing) {
   return json;
 }
 
-// The rows of a table whose columns follow from them.
-class CsvTable {
- public:
-  void add(const Json& line) {
-    rows_.emplace_back(columns_.size());
-    add_object(line, "");
-  }
-
-  [[nodiscard]] std::string text() const {
-    std::string text = columns_.empty() ? "" : line_of(columns_);
-    for (const std::vector<std::string>& row : rows_) {
-      text += line_of(row);
-    }
-    return text;
-  }
-
- private:
-  void add_object(const Json& object, const std::string& path) {
-    for (const auto& [key, value] : object.items()) {
-      if (value.is_object()) {
-        add_object(value, path + key + ".");
-      } else if (!value.is_null()) {
-        cell(path + key) = value.is_string() ? value.get<std::string>() : value.dump();
-      }
-    }
-  }
-
-  std::string& cell(const std::string& column) {
-    const auto [known, is_new] = numbers_.emplace(column, columns_.size());
-    if (is_new) {
-      columns_.push_back(column);
-    }
-    std::vector<std::string>& row = rows_.back();
-    row.resize(std::max(row.size(), known->second + 1));
-    return row[known->second];
-  }
-
-  [[nodiscard]] std::string line_of(const std::vector<std::string>& cells) const {
-    std::string line;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      line += (i == 0 ? "" : ",") + (i < cells.size() ? csv_cell(cells[i]) : std::string{});
-    }
-    return line + "\n";
-  }
-
-  std::vector<std::string> columns_;
-  std::map<std::string, std::size_t> numbers_;  // of the columns
-  std::vector<std::vector<std::string>> rows_;  // a row may end before the last column
-};
-
 }  // namespace
 
 Hertz locked_clock(double mhz, const DeviceSpec& device, const Location& where) {
@@ -200,11 +152,33 @@ std::string priced_lines(std::string_view text, const std::string& name,
 }
 
 std::string priced_csv(std::string_view text, const std::string& name, const LinePricing& pricing) {
-  CsvTable table;
+  std::vector<std::map<std::string, std::string>> rows;  // cells by their columns
+  std::vector<std::string> columns;
+  std::set<std::string> known;
   for (const WrittenLine& line : read_lines(text, name, pricing.cluster.device)) {
-    table.add(priced_json(line, pricing));
+    auto& cells = rows.emplace_back();
+    for_each_leaf(priced_json(line, pricing), [&](const std::string& key, const Value& value) {
+      if (value.is_null()) {
+        return;
+      }
+      cells[key] = csv_cell(value.is_string() ? value.get<std::string>() : value.dump());
+      if (known.insert(key).second) {
+        columns.push_back(key);
+      }
+    });
   }
-  return table.text();
+  std::string csv;
+  for (const std::string& column : columns) {
+    csv += (csv.empty() ? "" : ",") + csv_cell(column);
+  }
+  csv += columns.empty() ? "" : "\n";
+  for (auto& cells : rows) {
+    for (const std::string& column : columns) {
+      csv += (&column == &columns.front() ? "" : ",") + cells[column];
+    }
+    csv += "\n";
+  }
+  return csv;
 }
 
 }  // namespace stepcast

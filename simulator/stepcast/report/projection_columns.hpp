@@ -6,10 +6,15 @@
 
 #include "stepcast/report/columns.hpp"
 #include "stepcast/result/projection.hpp"
+#include "stepcast/result/sweep_summary.hpp"
 
 namespace stepcast {
 
 const Columns<Projection>& projection_columns();
+// Of what a layer keeps.
+const Columns<SavedTensor>& saved_columns();
+// Of a search, with titles of a comparison.
+const Columns<SearchedPlans>& searched_columns();
 
 // Both intervals of the rate, as factors of the predicted tokens/s.
 #define STEPCAST_INTERVAL_COLUMNS \

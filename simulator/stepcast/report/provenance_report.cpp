@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/provenance_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/hardware/placed_constants.hpp"
 #include "stepcast/report/columns.hpp"
-#include "stepcast/report/json_report.hpp"
-#include "stepcast/report/text_layout.hpp"
-#include "stepcast/report/text_report.hpp"
+#include "stepcast/report/projection_report.hpp"
 
 namespace stepcast {
 namespace {
@@ -38,26 +35,19 @@ std::string_view word(SourceKind kind) {
 std::string percent(double share) { return decimals(100.0 * share, 1) + " %"; }
 
 using Constant = RestingConstant;
-constexpr std::array kConstantColumns = {
-    Column<Constant>{"share", "share", [](const Constant& c) -> Value { return c.share; },
-                     as_percent<1>},
-    Column<Constant>{"kind", "kind",
-                     [](const Constant& c) -> Value { return word(c.constant.kind); }, as_text,
-                     Align::kLeft},
-    Column<Constant>{"name", "constant", [](const Constant& c) -> Value { return c.constant.key; },
-                     as_text, Align::kLeft},
-    Column<Constant>{"value", "value", [](const Constant& c) -> Value { return c.constant.value; },
-                     as_text, Align::kLeft},
-    Column<Constant>{"file", "file", [](const Constant& c) -> Value { return c.constant.file; },
-                     as_text, Align::kLeft},
-    Column<Constant>{"source_key", "source, or why it is assumed",
-                     [](const Constant& c) -> Value { return c.constant.source; }, as_text,
-                     Align::kLeft},
-    Column<Constant>{"source", "", [](const Constant& c) -> Value { return c.source; }},
-    Column<Constant>{"note", "", [](const Constant& c) -> Value { return c.constant.note; }},
-    Column<Constant>{"meaning", "",
-                     [](const Constant& c) -> Value { return meaning_of(c.constant.key); }},
-};
+constexpr auto kConstantColumns = std::to_array<Column<Constant>>({
+    {"share", "share", member<&Constant::share>, as_percent<1>},
+    {"kind", "kind", [](const Constant& c) -> Value { return word(c.constant.kind); }, as_text,
+     Align::kLeft},
+    {"name", "constant", member<&Constant::constant, &Provenance::key>, as_text, Align::kLeft},
+    {"value", "value", member<&Constant::constant, &Provenance::value>, as_text, Align::kLeft},
+    {"file", "file", member<&Constant::constant, &Provenance::file>, as_text, Align::kLeft},
+    {"source_key", "source, or why it is assumed", member<&Constant::constant, &Provenance::source>,
+     as_text, Align::kLeft},
+    {"source", "", member<&Constant::source>},
+    {"note", "", member<&Constant::constant, &Provenance::note>},
+    {"meaning", "", [](const Constant& c) -> Value { return meaning_of(c.constant.key); }},
+});
 constexpr Columns<Constant> kConstants{kConstantColumns};
 
 // The sources that the table's keys stand for.

@@ -2,22 +2,228 @@
 #include "stepcast/report/recommendation_report.hpp"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/csv_cell.hpp"
-#include "stepcast/report/json_report.hpp"
+#include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/plan/plan_text.hpp"
 #include "stepcast/report/projection_columns.hpp"
-#include "stepcast/report/recommendation_rows.hpp"
-#include "stepcast/report/training_run_report.hpp"
+#include "stepcast/report/projection_report.hpp"
 #include "stepcast/sweep/run_choice.hpp"
 
 namespace stepcast {
 namespace {
 
-using Json = nlohmann::ordered_json;
+// One of the answers for a GPU.
+struct AnswerKind {
+  std::string_view key;
+  std::optional<std::size_t> RecommendedGpu::*place;
+};
+constexpr std::array kAnswerKinds = {
+    AnswerKind{"fewest", &RecommendedGpu::fewest},
+    AnswerKind{"cheapest", &RecommendedGpu::cheapest},
+    AnswerKind{"fastest", &RecommendedGpu::fastest},
+};
 
-Json limits_json(const RunLimits& limits) {
-  Json json = Json::object();
+// --- text ---------------------------------------------------------------------------------------
+
+// "1,234,000 $", or GPU-hours where nothing has a price.
+std::string cost_text(const Projection& p) {
+  return whole_number(run_cost(p)) + (p.gpu_hour ? " " + p.gpu_hour->currency : " GPU-hours");
+}
+
+std::string limits_text(const RunLimits& limits, const std::string& currency) {
+  std::string text;
+  const auto add = [&text](const std::string& limit) {
+    text += (text.empty() ? "" : ", ") + limit;
+  };
+  if (limits.days) {
+    add("at most " + days_text(*limits.days) + " days");
+  }
+  if (limits.budget) {
+    add("at most " + whole_number(*limits.budget) + " " + currency);
+  }
+  if (limits.gpus) {
+    add("at most " + with_separators(*limits.gpus) + " GPUs");
+  }
+  return text.empty() ? "none" : text;
+}
+
+// The first candidate of any GPU: what all of them have in common.
+const Projection* any_of(const std::vector<RecommendedGpu>& gpus) {
+  for (const RecommendedGpu& gpu : gpus) {
+    if (!gpu.candidates.empty()) {
+      return &gpu.candidates.front().projection;
+    }
+  }
+  return nullptr;
+}
+
+const Projection& at(const RecommendedGpu& gpu, std::size_t place) {
+  return gpu.candidates[place].projection;
+}
+
+// What no plan changes.
+std::string training_of(const Projection& p) {
+  const std::string tokens =
+      p.run ? with_separators(p.run->spec.tokens) + " tokens, " : std::string();
+  return tokens + std::string(name(p.training.dtype)) + ", sequence " +
+         with_separators(p.training.sequence_length) + ", global batch " +
+         with_separators(p.training.global_batch_size);
+}
+
+// The GPUs that have an answer, the cheapest first.
+std::vector<const RecommendedGpu*> by_cost(const std::vector<RecommendedGpu>& gpus) {
+  std::vector<const RecommendedGpu*> answered;
+  for (const RecommendedGpu& gpu : gpus) {
+    if (gpu.cheapest) {
+      answered.push_back(&gpu);
+    }
+  }
+  std::stable_sort(answered.begin(), answered.end(), [](const auto* a, const auto* b) {
+    return run_cost(at(*a, *a->cheapest)) < run_cost(at(*b, *b->cheapest));
+  });
+  return answered;
+}
+
+// "512 h100_sxm: 41.0 days, 3,400,000 $; 1.23 times cheaper than mi300x". Of all GPUs the cheapest;
+// "nothing stays within the limits" where that is so.
+std::string headline(const std::vector<RecommendedGpu>& gpus, const RunLimits& limits) {
+  const std::vector<const RecommendedGpu*> order = by_cost(gpus);
+  if (order.empty()) {
+    return gpus.empty() ? "no GPU was asked for" : "nothing stays within the limits";
+  }
+  const Projection& best = at(*order[0], *order[0]->cheapest);
+  std::string text = with_separators(best.gpus) + " " + best.gpu + ": " +
+                     days_text(best.run->days()) + " days, " + cost_text(best);
+  if (order.size() > 1) {
+    const Projection& next = at(*order[1], *order[1]->cheapest);
+    text += "; " + decimals(run_cost(next) / run_cost(best), 2) +
+            (best.gpu_hour ? " times cheaper than " : " times fewer than ") +
+            with_separators(next.gpus) + " " + next.gpu;
+  }
+  return text + (limits.days || limits.budget || limits.gpus ? "" : " (no limit is given)");
+}
+
+std::vector<std::string> row_of(const std::string& gpu, const std::string& answer,
+                                const Projection& p) {
+  std::vector<std::string> cells = {gpu, answer};
+  for (std::string& cell : projection_columns().cells("gpus days days_80 gpu_hours price", p)) {
+    cells.push_back(std::move(cell));
+  }
+  cells.push_back(whole_number(p.run->kilowatt_hours() / 1e3));
+  cells.push_back(projection_columns().text("tokens_per_second_per_gpu", p));
+  cells.push_back(decimals(100.0 * p.mfu, 1));
+  return cells;
+}
+
+// Answers that are one number of GPUs stand in one row.
+void add_answers(const RecommendedGpu& gpu, TextTable& table) {
+  std::vector<std::size_t> told;
+  for (const AnswerKind& kind : kAnswerKinds) {
+    const std::optional<std::size_t>& place = gpu.*kind.place;
+    if (!place || std::find(told.begin(), told.end(), *place) != told.end()) {
+      continue;
+    }
+    std::string answers;
+    for (const AnswerKind& other : kAnswerKinds) {
+      if (gpu.*other.place == place) {
+        answers += (answers.empty() ? "" : ", ") + std::string(other.key);
+      }
+    }
+    const RunCandidate& candidate = gpu.candidates[*place];
+    const Projection& p = candidate.projection;
+    table.add_row(row_of(told.empty() ? gpu.gpu : "", answers, p),
+                  plan_line(p.plan) + ", micro-batch " +
+                      with_separators(p.training.micro_batch_size) + ", recompute " +
+                      recompute_text(p.training.recompute));
+    told.push_back(*place);
+  }
+}
+
+TextTable answers_table() {
+  return TextTable({{"GPU"},
+                    {"answer"},
+                    {"GPUs", Align::kRight},
+                    {"days", Align::kRight},
+                    {"80 %", Align::kRight},
+                    {"GPU-hours", Align::kRight},
+                    {"price", Align::kRight},
+                    {"MWh", Align::kRight},
+                    {"tokens/s/GPU", Align::kRight},
+                    {"MFU %", Align::kRight}});
+}
+
+// Why the largest number of GPUs that runs no plan does not.
+std::string refused_text(const RecommendedGpu& gpu) {
+  std::string text;
+  for (const RunCandidate& candidate : gpu.candidates) {
+    const Projection& p = candidate.projection;
+    if (p.feasible) {
+      continue;
+    }
+    text = "  on " + with_separators(p.gpus) + " GPUs\n";
+    for (const std::string& reason : p.reasons) {
+      text += "    - " + reason + "\n";
+    }
+  }
+  return text;
+}
+
+std::string empty_text(const std::vector<RecommendedGpu>& gpus, const RunLimits& limits) {
+  std::string text;
+  for (const RecommendedGpu& gpu : gpus) {
+    if (gpu.fewest) {
+      continue;
+    }
+    text += "\nNo answer for " + gpu.gpu + "\n";
+    for (const auto& [reason, count] : emptied_by(gpu, limits)) {
+      text += line(with_separators(count) + " of " + with_separators(std::ssize(gpu.candidates)) +
+                       " numbers of GPUs",
+                   reason);
+    }
+    text += refused_text(gpu);
+  }
+  return text;
+}
+
+std::string counts_text(const RecommendedGpu& gpu) {
+  std::string counts;
+  std::int64_t plans = 0;
+  for (const RunCandidate& candidate : gpu.candidates) {
+    counts += (counts.empty() ? "" : ", ") + with_separators(candidate.projection.gpus);
+    plans += candidate.searched.plans;
+  }
+  const bool proven = std::all_of(gpu.candidates.begin(), gpu.candidates.end(),
+                                  [](const RunCandidate& candidate) { return candidate.proven; });
+  return counts + " GPUs; " + with_separators(plans) + " plans, " +
+         (proven ? "the best ones for sure" : "the best ones likely (--all: for sure)");
+}
+
+std::string pareto_text(const std::vector<RecommendedGpu>& gpus, const RunLimits& limits) {
+  const std::vector<PlacedCandidate> front = pareto_of(gpus, limits);
+  if (front.size() < 2) {
+    return "";
+  }
+  TextTable table({{"GPU"},
+                   {"GPUs", Align::kRight},
+                   {"days", Align::kRight},
+                   {at(gpus[front[0].gpu], front[0].candidate).gpu_hour ? "price" : "GPU-hours",
+                    Align::kRight}});
+  for (const PlacedCandidate& placed : front) {
+    const Projection& p = at(gpus[placed.gpu], placed.candidate);
+    table.add_row(projection_columns().cells(
+        p.gpu_hour ? "gpu gpus days price" : "gpu gpus days gpu_hours", p));
+  }
+  return "\nFewer days cost more: no other number of GPUs has both less\n" + table.text();
+}
+
+// --- JSON and CSV -------------------------------------------------------------------------------
+
+Value limits_json(const RunLimits& limits) {
+  Value json = Value::object();
   if (limits.days) {
     json["days"] = *limits.days;
   }
@@ -30,38 +236,27 @@ Json limits_json(const RunLimits& limits) {
   return json;
 }
 
-Json searched_counts_json(const SearchedPlans& searched) {
-  return {{"plans", searched.plans},
-          {"priced", searched.priced},
-          {"bounded", searched.bounded},
-          {"refused", searched.refused}};
-}
-
 constexpr std::string_view kCandidate =
     "tokens_per_second_per_gpu mfu step_time_s peak_memory_bytes power_w plan";
 
-Json candidate_json(const RunCandidate& candidate) {
+Value candidate_json(const RunCandidate& candidate) {
   const Projection& p = candidate.projection;
   const Columns<Projection>& numbers = projection_columns();
-  Json json = numbers.json("gpus nodes feasible", p);
+  Value json = numbers.json("gpus nodes feasible", p);
   if (p.run) {
     json.update(training_run_json(p));
     numbers.add(kCandidate, p, json);
-    Json settings = Json::object();
-    for (const auto& [key, value] : candidate.searched.settings) {
-      settings[key] = value;
-    }
-    json["settings"] = std::move(settings);
+    json["settings"] = object_of(candidate.searched.settings);
   } else {
     json["reasons"] = p.reasons;
   }
   json["proven"] = candidate.proven;
-  json["searched"] = searched_counts_json(candidate.searched);
+  json["searched"] = searched_columns().json("plans priced bounded refused", candidate.searched);
   return json;
 }
 
-Json answer_json(const RecommendedGpu& gpu, const RunLimits& limits) {
-  Json json = {{"gpu", gpu.gpu}};
+Value answer_json(const RecommendedGpu& gpu, const RunLimits& limits) {
+  Value json = {{"gpu", gpu.gpu}};
   for (const AnswerKind& kind : kAnswerKinds) {
     if (const std::optional<std::size_t>& place = gpu.*kind.place) {
       json[std::string(kind.key)] = candidate_json(gpu.candidates[*place]);
@@ -93,19 +288,42 @@ std::string candidate_line(const RecommendedGpu& gpu, std::size_t place, const R
 
 }  // namespace
 
+std::string recommendation_to_text(const std::vector<RecommendedGpu>& gpus,
+                                   const RunLimits& limits) {
+  std::string text = headline(gpus, limits) + "\n\n";
+  const Projection* any = any_of(gpus);
+  if (any != nullptr) {
+    text += line("model", any->model);
+    text += line("training", training_of(*any));
+    text += line("limits", limits_text(limits, any->gpu_hour ? any->gpu_hour->currency : ""));
+    text += line("software", any->software);
+  }
+  for (const RecommendedGpu& gpu : gpus) {
+    text += line("searched on " + gpu.gpu, counts_text(gpu));
+  }
+  TextTable table = answers_table();
+  bool answered = false;
+  for (const RecommendedGpu& gpu : gpus) {
+    add_answers(gpu, table);
+    answered = answered || gpu.fewest;
+  }
+  text += answered ? "\n" + table.text() : "";
+  return text + pareto_text(gpus, limits) + empty_text(gpus, limits);
+}
+
 nlohmann::ordered_json recommendation_to_json(const std::vector<RecommendedGpu>& gpus,
                                               const RunLimits& limits, const std::string& version) {
-  Json json = {{"schema_version", kJsonSchemaVersion},
-               {"context", {{"program", "stepcast"}, {"version", version}}},
-               {"limits", limits_json(limits)},
-               {"headline", recommendation_headline(gpus, limits)},
-               {"answers", Json::array()},
-               {"pareto", Json::array()},
-               {"searched", Json::array()}};
+  Value json = {{"schema_version", kJsonSchemaVersion},
+                {"context", {{"program", "stepcast"}, {"version", version}}},
+                {"limits", limits_json(limits)},
+                {"headline", headline(gpus, limits)},
+                {"answers", Value::array()},
+                {"pareto", Value::array()},
+                {"searched", Value::array()}};
   for (const RecommendedGpu& gpu : gpus) {
     json["answers"].push_back(answer_json(gpu, limits));
     for (const RunCandidate& candidate : gpu.candidates) {
-      Json row = {{"gpu", gpu.gpu}};
+      Value row = {{"gpu", gpu.gpu}};
       row.update(candidate_json(candidate));
       json["searched"].push_back(std::move(row));
     }

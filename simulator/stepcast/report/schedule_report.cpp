@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/schedule_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "stepcast/report/json_report.hpp"
 #include "stepcast/report/projection_columns.hpp"
+#include "stepcast/report/projection_report.hpp"
 #include "stepcast/report/text_layout.hpp"
-#include "stepcast/report/text_report.hpp"
 
 namespace stepcast {
 namespace {

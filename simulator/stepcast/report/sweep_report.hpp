@@ -18,6 +18,19 @@ namespace stepcast {
 // which of the best cannot be told apart, given what the `errors` to expect are.
 std::string sweep_to_text(const SweepSpace& space, const SweepSummary& summary, PlanErrors& errors);
 
+// Priced plans as a table for people: a column for each key in which they differ.
+//
+//   all of these have: dtype bf16, zero 1, cuda_graph on
+//   titles: sp sequence_parallel
+//
+//     rank  index  tp   sp  pp  tokens/s/GPU    step  MFU %  memory GiB
+//        1     42   8   on   4         412.3  9.93 s   45.1       61.20
+//
+// A key loses its section where what is left names one key only. A switch is a column as narrow as
+// its initials, and keys that everyone abbreviates are mbs, gbs and seq. What a value of an axis
+// does not set is "-".
+std::string plans_table(const SweepSpace& space, const std::vector<PlanNumbers>& plans);
+
 // "rank 2 to 4, 7": those of `ranked` plans that cannot be told apart from the first; empty where
 // all can, or where nothing is known.
 std::string not_told_apart_text(PlanErrors& errors, const std::vector<PlanNumbers>& ranked);

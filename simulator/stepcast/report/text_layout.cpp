@@ -2,10 +2,6 @@
 #include "stepcast/report/text_layout.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-
-#include "stepcast/base/units_text.hpp"
 
 namespace stepcast {
 namespace {
@@ -34,6 +30,21 @@ std::string right(const std::string& text, std::size_t width) {
 
 std::string line(const std::string& key, const std::string& value) {
   return "  " + padded(key, 26) + value + "\n";
+}
+
+std::string filled(const std::string& start, const std::vector<std::string>& items,
+                   std::size_t width) {
+  const std::string indent(start.size(), ' ');
+  std::string text;
+  std::string line = start;
+  for (const std::string& item : items) {
+    if (line.size() > indent.size() && line.size() + 1 + item.size() > width) {
+      text += line + "\n";
+      line = indent;
+    }
+    line += (line.size() > indent.size() ? " " : "") + item;
+  }
+  return text + line + "\n";
 }
 
 TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {

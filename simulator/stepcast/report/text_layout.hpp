@@ -14,6 +14,11 @@ std::string right(const std::string& text, std::size_t width);
 // An indented line of a key and its value.
 std::string line(const std::string& key, const std::string& value);
 
+// Items after `start` with a blank between them, in lines of at most `width` columns, those that
+// follow as far to the right as `start` ends.
+std::string filled(const std::string& start, const std::vector<std::string>& items,
+                   std::size_t width);
+
 enum class Align { kLeft, kRight };
 
 // Rows in aligned columns, two blanks apart, each as wide as its widest cell. A cell with line

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/timed_runs_report.hpp"
+#include "stepcast/report/validation_report.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/report/json_report.hpp"
+#include "stepcast/report/columns.hpp"
+#include "stepcast/report/projection_report.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/validation/timed_runs.hpp"
 
 namespace stepcast {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string plan_of(const TimedRun& run) {
   const ParallelPlan& plan = run.projection.plan;
@@ -25,61 +22,64 @@ std::string plan_of(const TimedRun& run) {
 }
 
 // As a share with three digits.
-std::string share(double value) { return significant(value, 3); }
+std::string as_share(const Value& share) { return significant(share.get<double>(), 3); }
 
-Json run_json(const TimedRun& run) {
-  return {{"id", run.id},
-          {"plan", plan_of(run)},
-          {"measured_tokens_per_second_per_gpu", run.measured},
-          {"predicted_tokens_per_second_per_gpu", run.predicted()}};
-}
+constexpr auto kTimedColumns = std::to_array<Column<TimedRun>>({
+    {"id", "", member<&TimedRun::id>},
+    {"plan", "", [](const TimedRun& run) -> Value { return plan_of(run); }},
+    {"measured_tokens_per_second_per_gpu", "", member<&TimedRun::measured>},
+    {"predicted_tokens_per_second_per_gpu", "", member<&TimedRun::predicted>},
+});
+constexpr Columns<TimedRun> kTimed{kTimedColumns};
+
+using Group = RegretGroup;
+constexpr auto kGroupColumns = std::to_array<Column<Group>>({
+    {"model", "model", member<&Group::model>, as_text, Align::kLeft},
+    {"gpu", "", member<&Group::gpu>},
+    {"nodes", "nodes", member<&Group::nodes>},
+    {"plans", "plans", [](const Group& group) -> Value { return group.runs.size(); }},
+    {"pick", "", [](const Group& group) { return kTimed.json(*group.pick); }},
+    {"best", "", [](const Group& group) { return kTimed.json(*group.best); }},
+    {"kept", "kept", member<&Group::kept>, as_share},
+    {"random", "at random", member<&Group::random>, as_share},
+    {"network", "",
+     [](const Group& group) { return group.network.empty() ? no_value() : Value(group.network); }},
+    // For people.
+    {"picked", "picked", [](const Group& group) -> Value { return plan_of(*group.pick); }, as_text,
+     Align::kLeft},
+    {"pick_measured", "tokens/s/GPU", member<&Group::pick, &TimedRun::measured>, as_number<1>},
+    {"pick_predicted", "predicted", member<&Group::pick, &TimedRun::predicted>, as_number<1>},
+    {"fastest", "fastest", [](const Group& group) -> Value { return plan_of(*group.best); },
+     as_text, Align::kLeft},
+    {"best_measured", "tokens/s/GPU", member<&Group::best, &TimedRun::measured>, as_number<1>},
+    {"best_predicted", "predicted", member<&Group::best, &TimedRun::predicted>, as_number<1>},
+    {"network_text", "network", member<&Group::network>, as_text, Align::kLeft},
+});
+constexpr Columns<Group> kGroups{kGroupColumns};
 
 std::string groups_text(const std::vector<RegretGroup>& groups) {
-  TextTable table({{"model"},
-                   {"nodes", Align::kRight},
-                   {"plans", Align::kRight},
-                   {"picked"},
-                   {"tokens/s/GPU", Align::kRight},
-                   {"predicted", Align::kRight},
-                   {"fastest"},
-                   {"tokens/s/GPU", Align::kRight},
-                   {"predicted", Align::kRight},
-                   {"kept", Align::kRight},
-                   {"at random", Align::kRight},
-                   {"network"}});
-  for (const RegretGroup& group : groups) {
-    table.add_row({group.model, std::to_string(group.nodes), std::to_string(group.runs.size()),
-                   plan_of(*group.pick), decimals(group.pick->measured, 1),
-                   decimals(group.pick->predicted(), 1), plan_of(*group.best),
-                   decimals(group.best->measured, 1), decimals(group.best->predicted(), 1),
-                   share(group.kept()), share(group.random()), group.network});
-  }
   const RegretSummary s = summary_of(groups);
-  return table.text() + "\n" + line("groups", std::to_string(groups.size())) +
-         line("kept, mean", share(s.mean)) + line("kept, median", share(s.median)) +
-         line("kept, worst", share(s.worst)) + line("at random, mean", share(s.random));
+  return kGroups
+             .table(
+                 "model nodes plans picked pick_measured pick_predicted fastest best_measured "
+                 "best_predicted kept random network_text",
+                 groups)
+             .text() +
+         "\n" + line("groups", std::to_string(groups.size())) +
+         line("kept, mean", as_share(s.mean)) + line("kept, median", as_share(s.median)) +
+         line("kept, worst", as_share(s.worst)) + line("at random, mean", as_share(s.random));
 }
 
-Json groups_json(const std::vector<RegretGroup>& groups) {
+Value groups_json(const std::vector<RegretGroup>& groups) {
   const RegretSummary s = summary_of(groups);
-  Json report = {{"summary",
-                  {{"groups", groups.size()},
-                   {"mean", s.mean},
-                   {"median", s.median},
-                   {"worst", s.worst},
-                   {"random_mean", s.random}}},
-                 {"groups", Json::array()}};
-  for (const RegretGroup& group : groups) {
-    Json entry = {{"model", group.model},          {"gpu", group.gpu},
-                  {"nodes", group.nodes},          {"plans", group.runs.size()},
-                  {"pick", run_json(*group.pick)}, {"best", run_json(*group.best)},
-                  {"kept", group.kept()},          {"random", group.random()}};
-    if (!group.network.empty()) {
-      entry["network"] = group.network;
-    }
-    report["groups"].push_back(std::move(entry));
-  }
-  return report;
+  return {
+      {"summary",
+       {{"groups", groups.size()},
+        {"mean", s.mean},
+        {"median", s.median},
+        {"worst", s.worst},
+        {"random_mean", s.random}}},
+      {"groups", kGroups.json_rows("model gpu nodes plans pick best kept random network", groups)}};
 }
 
 // Whether runs say in which state their network was.
@@ -88,17 +88,33 @@ bool has_networks(const std::vector<TimedRun>& runs) {
                      [](const TimedRun& run) { return !run.network.empty(); });
 }
 
-std::string signed_ratio(double value) {
-  return (value < 0.0 ? "-" : "+") + decimals(100.0 * std::abs(value), 1) + " %";
+constexpr auto kSkuRateColumns = std::to_array<Column<SkuRate>>({
+    {"gpu", "", member<&SkuRate::gpu>},
+    {"software", "", member<&SkuRate::software>},
+    {"runs", "", member<&SkuRate::ids>},
+    {"measured_tokens_per_second_per_gpu", "", member<&SkuRate::measured>},
+    {"predicted_tokens_per_second_per_gpu", "", member<&SkuRate::predicted>},
+});
+constexpr Columns<SkuRate> kSkuRates{kSkuRateColumns};
+
+Value both_software(const SkuPair& pair) {
+  const std::string& second = pair.second.software;
+  return pair.first.software + (second == pair.first.software ? "" : ", " + second);
 }
 
-Json rate_json(const SkuRate& rate) {
-  return {{"gpu", rate.gpu},
-          {"software", rate.software},
-          {"runs", rate.ids},
-          {"measured_tokens_per_second_per_gpu", rate.measured},
-          {"predicted_tokens_per_second_per_gpu", rate.predicted}};
-}
+constexpr auto kPairColumns = std::to_array<Column<SkuPair>>({
+    {"work", "work", member<&SkuPair::work>, as_text, Align::kLeft},
+    {"a", "", nested<kSkuRates, &SkuPair::first>},
+    {"b", "", nested<kSkuRates, &SkuPair::second>},
+    {"measured_ratio", "B / A measured", member<&SkuPair::measured_ratio>, as_number<2>},
+    {"predicted_ratio", "predicted", member<&SkuPair::predicted_ratio>, as_number<2>},
+    {"error", "error", member<&SkuPair::error>, as_signed_percent<1>},
+    // For people.
+    {"gpu_a", "A", member<&SkuPair::first, &SkuRate::gpu>, as_text, Align::kLeft},
+    {"gpu_b", "B", member<&SkuPair::second, &SkuRate::gpu>, as_text, Align::kLeft},
+    {"both_software", "software of A, B", both_software, as_text, Align::kLeft},
+});
+constexpr Columns<SkuPair> kPairs{kPairColumns};
 
 }  // namespace
 
@@ -115,7 +131,7 @@ std::string regret_to_text(const std::vector<TimedRun>& runs) {
 }
 
 nlohmann::ordered_json regret_to_json(const std::vector<TimedRun>& runs) {
-  Json report = {{"schema_version", kJsonSchemaVersion}, {"context", {{"program", "stepcast"}}}};
+  Value report = {{"schema_version", kJsonSchemaVersion}, {"context", {{"program", "stepcast"}}}};
   report.update(groups_json(plan_regret(runs, RegretScope::kWork)));
   if (has_networks(runs)) {
     report["one_network"] = groups_json(plan_regret(runs, RegretScope::kWorkAndNetwork));
@@ -124,40 +140,18 @@ nlohmann::ordered_json regret_to_json(const std::vector<TimedRun>& runs) {
 }
 
 std::string sku_pairs_to_text(const std::vector<SkuPair>& pairs) {
-  TextTable table({{"A"},
-                   {"B"},
-                   {"B / A measured", Align::kRight},
-                   {"predicted", Align::kRight},
-                   {"error", Align::kRight},
-                   {"software of A, B"},
-                   {"work"}});
-  for (const SkuPair& pair : pairs) {
-    const std::string& software = pair.second.software;
-    table.add_row({pair.first.gpu, pair.second.gpu, decimals(pair.measured_ratio(), 2),
-                   decimals(pair.predicted_ratio(), 2), signed_ratio(pair.error()),
-                   pair.first.software + (software == pair.first.software ? "" : ", " + software),
-                   pair.work});
-  }
-  return "The same work on two GPUs: the ratio of their rates\n\n" + table.text() + "\n" +
-         line("pairs", std::to_string(pairs.size())) +
-         (pairs.empty() ? ""
-                        : line("median error", decimals(100.0 * median_error(pairs), 1) + " %"));
+  return "The same work on two GPUs: the ratio of their rates\n\n" +
+         kPairs.table("gpu_a gpu_b measured_ratio predicted_ratio error both_software work", pairs)
+             .text() +
+         "\n" + line("pairs", std::to_string(pairs.size())) +
+         (pairs.empty() ? "" : line("median error", as_percent<1>(median_error(pairs))));
 }
 
 nlohmann::ordered_json sku_pairs_to_json(const std::vector<SkuPair>& pairs) {
-  Json json = {{"schema_version", kJsonSchemaVersion},
-               {"context", {{"program", "stepcast"}}},
-               {"summary", {{"pairs", pairs.size()}, {"median_abs_error", median_error(pairs)}}},
-               {"pairs", Json::array()}};
-  for (const SkuPair& pair : pairs) {
-    json["pairs"].push_back({{"work", pair.work},
-                             {"a", rate_json(pair.first)},
-                             {"b", rate_json(pair.second)},
-                             {"measured_ratio", pair.measured_ratio()},
-                             {"predicted_ratio", pair.predicted_ratio()},
-                             {"error", pair.error()}});
-  }
-  return json;
+  return {{"schema_version", kJsonSchemaVersion},
+          {"context", {{"program", "stepcast"}}},
+          {"summary", {{"pairs", pairs.size()}, {"median_abs_error", median_error(pairs)}}},
+          {"pairs", kPairs.json_rows("work a b measured_ratio predicted_ratio error", pairs)}};
 }
 
 }  // namespace stepcast

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/training_run_report.hpp"
+#include "stepcast/report/projection_report.hpp"
 
 #include <nlohmann/json.hpp>
 

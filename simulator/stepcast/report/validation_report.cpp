@@ -1,90 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/report/validation_report.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
-#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/json_dump.hpp"
-#include "stepcast/report/json_report.hpp"
-#include "stepcast/report/text_layout.hpp"
+#include "stepcast/report/columns.hpp"
+#include "stepcast/report/projection_report.hpp"
 #include "stepcast/validation/error_summary.hpp"
 
 namespace stepcast {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string cell(std::string text, std::size_t width) {
   text.resize(std::max(width, text.size() + 1), ' ');
   return text;
 }
 
-std::string as_percent(double share) { return significant(100.0 * share, 3); }
+std::string as_error(const Value& share) { return significant(100.0 * share.get<double>(), 3); }
+std::string as_correlation(const Value& value) { return significant(value.get<double>(), 2); }
+std::string as_indented(const Value& text) { return "  " + as_text(text); }
 
-Json row_json(const ValidationRow& row) {
-  Json object = {{"file", row.file},
-                 {"id", row.id},
-                 {"gpu", row.gpu},
-                 {"group", row.group},
-                 {"metric", row.metric_text()},
-                 {"measured", row.measured}};
-  if (row.predicted) {
-    object["predicted"] = *row.predicted;
-    object["error"] = row.error();
-  } else {
-    object["skipped"] = row.skipped;
-  }
-  if (row.held_out) {
-    object["held_out"] = *row.held_out;
-  }
-  if (row.traits) {
-    object["source"] = row.traits->source;
-  }
-  if (row.expected_error) {
-    object["expected_error"] = to_json(*row.expected_error);
-  }
-  return object;
-}
+constexpr auto kValidatedColumns = std::to_array<Column<ValidationRow>>({
+    {"file", "", member<&ValidationRow::file>},
+    {"id", "", member<&ValidationRow::id>},
+    {"gpu", "", member<&ValidationRow::gpu>},
+    {"group", "", member<&ValidationRow::group>},
+    {"metric", "", member<&ValidationRow::metric_text>},
+    {"measured", "", member<&ValidationRow::measured>},
+    {"predicted", "", member<&ValidationRow::predicted>},
+    {"error", "",
+     [](const ValidationRow& row) { return row.predicted ? Value(row.error()) : no_value(); }},
+    {"skipped", "",
+     [](const ValidationRow& row) { return row.predicted ? no_value() : Value(row.skipped); }},
+    {"held_out", "", member<&ValidationRow::held_out>},
+    {"source", "", member<&ValidationRow::traits, &RunTraits::source>},
+    {"expected_error", "",
+     [](const ValidationRow& row) {
+       return row.expected_error ? to_json(*row.expected_error) : no_value();
+     }},
+});
+constexpr Columns<ValidationRow> kValidated{kValidatedColumns};
 
-Json summary_json(const ErrorSummary& s) {
-  Json object = {{"file", s.file},
-                 {"group", s.group},
-                 {"metric", s.metric},
-                 {"count", s.count},
-                 {"skipped", s.skipped},
-                 {"mean_abs_error", s.mean_abs_error},
-                 {"median_abs_error", s.median_abs_error},
-                 {"p90_abs_error", s.p90_abs_error},
-                 {"bias", s.bias},
-                 {"within_10", s.within_10},
-                 {"within_20", s.within_20},
-                 {"spearman", s.spearman}};
-  if (s.constant_rate) {
-    object["constant_rate"] = {{"mean_abs_error", s.constant_rate->mean_abs_error},
-                               {"median_abs_error", s.constant_rate->median_abs_error},
-                               {"p90_abs_error", s.constant_rate->p90_abs_error}};
-  }
-  if (s.fits) {
-    object["balanced_accuracy"] = s.fits->balanced_accuracy();
-    if (s.fits->fitting) {
-      object["right_of_fitting"] = *s.fits->fitting;
-    }
-    if (s.fits->not_fitting) {
-      object["right_of_not_fitting"] = *s.fits->not_fitting;
-    }
-  }
-  return object;
-}
+constexpr auto kConstantRateColumns = std::to_array<Column<ConstantRate>>({
+    {"mean_abs_error", "mean", member<&ConstantRate::mean_abs_error>, as_error},
+    {"median_abs_error", "median", member<&ConstantRate::median_abs_error>, as_error},
+    {"p90_abs_error", "p90", member<&ConstantRate::p90_abs_error>, as_error},
+});
+constexpr Columns<ConstantRate> kConstantRates{kConstantRateColumns};
 
-Json coverage_json(const IntervalCoverage& coverage) {
-  return {{"group", coverage.group},         {"runs", coverage.runs},
-          {"sources", coverage.sources},     {"inside_80", coverage.inside_80},
-          {"inside_90", coverage.inside_90}, {"half_width_80", coverage.half_width_80}};
-}
+constexpr auto kSummaryColumns = std::to_array<Column<ErrorSummary>>({
+    {"file", "", member<&ErrorSummary::file>},
+    {"group", "group", member<&ErrorSummary::group>},
+    {"metric", "metric", member<&ErrorSummary::metric>},
+    {"count", "rows", member<&ErrorSummary::count>},
+    {"skipped", "skipped", member<&ErrorSummary::skipped>},
+    {"mean_abs_error", "mean", member<&ErrorSummary::mean_abs_error>, as_error},
+    {"median_abs_error", "median", member<&ErrorSummary::median_abs_error>, as_error},
+    {"p90_abs_error", "p90", member<&ErrorSummary::p90_abs_error>, as_error},
+    {"bias", "bias", member<&ErrorSummary::bias>, as_error},
+    {"within_10", "in 10 %", member<&ErrorSummary::within_10>, as_error},
+    {"within_20", "in 20 %", member<&ErrorSummary::within_20>, as_error},
+    {"spearman", "rank", member<&ErrorSummary::spearman>, as_correlation},
+    {"constant_rate", "", nested<kConstantRates, &ErrorSummary::constant_rate>},
+    {"balanced_accuracy", "", member<&ErrorSummary::fits, &FitRates::balanced_accuracy>, as_error},
+    {"right_of_fitting", "", member<&ErrorSummary::fits, &FitRates::fitting>, as_error},
+    {"right_of_not_fitting", "", member<&ErrorSummary::fits, &FitRates::not_fitting>, as_error},
+});
+constexpr Columns<ErrorSummary> kSummaries{kSummaryColumns};
 
+constexpr auto kCoverageColumns = std::to_array<Column<IntervalCoverage>>({
+    {"group", "  runs whose source is left out", member<&IntervalCoverage::group>, as_indented,
+     Align::kLeft},
+    {"runs", "runs", member<&IntervalCoverage::runs>},
+    {"sources", "sources", member<&IntervalCoverage::sources>},
+    {"inside_80", "in 80 %", member<&IntervalCoverage::inside_80>, as_percent<1>},
+    {"inside_90", "in 90 %", member<&IntervalCoverage::inside_90>, as_percent<1>},
+    {"half_width_80", "half of the 80 %, median", member<&IntervalCoverage::half_width_80>,
+     as_percent<1>},
+});
+constexpr Columns<IntervalCoverage> kCoverages{kCoverageColumns};
 std::string skipped_lines(const std::vector<ValidationRow>& rows) {
   std::map<std::string, std::size_t> reasons;
   for (const ValidationRow& row : rows) {
@@ -99,8 +99,40 @@ std::string skipped_lines(const std::vector<ValidationRow>& rows) {
   return text;
 }
 
-std::string right_share(const std::optional<double>& share) {
-  return share ? as_percent(*share) + " %" : "none here";
+// As many blanks follow a cell of the table of errors as its column is wide.
+std::string error_line(const std::vector<std::string>& cells) {
+  constexpr std::array<std::size_t, 10> kWidths = {36, 27, 6, 9, 8, 8, 8, 8, 9, 9};
+  std::string text;
+  for (std::size_t i = 0; i < kWidths.size(); ++i) {
+    text += cell(cells[i], kWidths[i]);
+  }
+  return text + cells.back() + "\n";
+}
+
+std::string error_lines(const std::vector<ErrorSummary>& summaries) {
+  constexpr std::string_view kShown =
+      "group metric count skipped median_abs_error mean_abs_error p90_abs_error bias within_10 "
+      "within_20 spearman";
+  constexpr std::size_t kFirstError = 4;
+  std::vector<std::string> titles;
+  kSummaries.each(kShown, [&titles](const auto& column) { titles.emplace_back(column.title); });
+  std::string text = error_line(titles);
+  for (const ErrorSummary& s : summaries) {
+    if (s.fits) {
+      continue;
+    }
+    std::vector<std::string> cells = kSummaries.cells(kShown, s);
+    cells.front() = s.group == "all" ? s.file : s.group;
+    if (s.count == 0) {  // of nothing that was compared there is no error, not one of 0
+      std::fill(cells.begin() + kFirstError, cells.end(), "-");
+    }
+    text += error_line(cells);
+  }
+  return text;
+}
+
+std::string right_share(std::string_view key, const ErrorSummary& s) {
+  return has_value(kSummaries.value(key, s)) ? kSummaries.text(key, s) + " %" : "none here";
 }
 
 // Whether runs fit in memory, by class.
@@ -109,9 +141,9 @@ std::string fit_lines(const std::vector<ErrorSummary>& summaries) {
   for (const ErrorSummary& s : summaries) {
     if (s.fits && s.count > 0) {
       text += "  " + cell(s.group, 36) + cell(std::to_string(s.count) + " runs", 12) +
-              "balanced accuracy " + as_percent(s.fits->balanced_accuracy()) +
-              " %: right of those that fit " + right_share(s.fits->fitting) +
-              ", of those that do not " + right_share(s.fits->not_fitting) + "\n";
+              "balanced accuracy " + kSummaries.text("balanced_accuracy", s) +
+              " %: right of those that fit " + right_share("right_of_fitting", s) +
+              ", of those that do not " + right_share("right_of_not_fitting", s) + "\n";
     }
   }
   return text.empty() ? "" : "\nFits in memory or not\n" + text;
@@ -122,12 +154,11 @@ std::string constant_rate_lines(const std::vector<ErrorSummary>& summaries) {
   std::string text;
   for (const ErrorSummary& s : summaries) {
     if (s.constant_rate) {
-      text += "  " + cell(s.group, 36) + cell(s.metric, 27) +
-              cell(as_percent(s.median_abs_error) + " against " +
-                       as_percent(s.constant_rate->median_abs_error),
-                   22) +
-              as_percent(s.mean_abs_error) + " against " +
-              as_percent(s.constant_rate->mean_abs_error) + "\n";
+      const auto both = [&s](std::string_view key) {
+        return kSummaries.text(key, s) + " against " + kConstantRates.text(key, *s.constant_rate);
+      };
+      text += "  " + cell(s.group, 36) + cell(s.metric, 27) + cell(both("median_abs_error"), 22) +
+              both("mean_abs_error") + "\n";
     }
   }
   return text.empty()
@@ -137,82 +168,108 @@ std::string constant_rate_lines(const std::vector<ErrorSummary>& summaries) {
                    cell("group", 36) + cell("metric", 27) + cell("median", 22) + "mean\n" + text;
 }
 
+// Errors are known no better than this.
+std::string thousandths_text(double value) { return fixed_decimal(value, 3); }
+
+std::string json_string(const std::string& text) { return json_dump(nlohmann::json(text)); }
+
+std::string traits_text(const RunTraits& traits) {
+  return R"("gpu": )" + json_string(traits.gpu) + R"(, "family": )" +
+         json_string(std::string(name(traits.family))) + R"(, "dtype": )" +
+         json_string(std::string(name(traits.dtype))) + R"(, "software": )" +
+         json_string(traits.software) + R"(, "source": )" + json_string(traits.source);
+}
+
+// Runs that differ in the number of their GPUs alone.
+struct AlikeRuns {
+  std::string gpus;
+  std::string errors;
+
+  void add(std::int64_t count, double error) {
+    gpus += (gpus.empty() ? "" : ", ") + std::to_string(count);
+    errors += (errors.empty() ? "" : ", ") + thousandths_text(error);
+  }
+};
+
+std::vector<std::string> run_lines(const std::map<std::string, AlikeRuns>& runs) {
+  std::vector<std::string> lines;
+  lines.reserve(runs.size());
+  for (const auto& [traits, alike] : runs) {
+    lines.push_back("{" + traits + R"(, "gpus": [)" + alike.gpus + R"(], "errors": [)" +
+                    alike.errors + "]}");
+  }
+  return lines;
+}
+
+// One line each.
+std::string listed_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) {
+    text += (text.empty() ? "\n    " : ",\n    ") + line;
+  }
+  return text + "\n  ";
+}
+
 }  // namespace
 
 std::string coverage_to_text(const std::vector<IntervalCoverage>& groups) {
-  if (groups.empty()) {
-    return "";
-  }
-  TextTable table({{"  runs whose source is left out"},
-                   {"runs", Align::kRight},
-                   {"sources", Align::kRight},
-                   {"in 80 %", Align::kRight},
-                   {"in 90 %", Align::kRight},
-                   {"half of the 80 %, median", Align::kRight}});
-  for (const IntervalCoverage& group : groups) {
-    table.add_row({"  " + group.group, std::to_string(group.runs), std::to_string(group.sources),
-                   decimals(100.0 * group.inside_80, 1) + " %",
-                   decimals(100.0 * group.inside_90, 1) + " %",
-                   decimals(100.0 * group.half_width_80, 1) + " %"});
-  }
-  return "\nInside the intervals that are stated\n" + table.text();
+  return groups.empty()
+             ? ""
+             : "\nInside the intervals that are stated\n" +
+                   kCoverages.table("group runs sources inside_80 inside_90 half_width_80", groups)
+                       .text();
 }
 
 std::string validation_to_text(const std::vector<ValidationRow>& rows, ErrorBaseline baseline) {
   const std::vector<ErrorSummary> summaries = summarize(rows);
-  std::string text = "Predicted against measured; errors in % of the measured value\n\n";
-  text += cell("group", 36) + cell("metric", 27) + cell("rows", 6) + cell("skipped", 9) +
-          cell("median", 8) + cell("mean", 8) + cell("p90", 8) + cell("bias", 8) +
-          cell("in 10 %", 9) + cell("in 20 %", 9) + "rank\n";
-  for (const ErrorSummary& s : summaries) {
-    const bool total = s.group == "all";
-    // Of nothing that was compared there is no error, not one of 0.
-    const auto error = [&s](double value) { return s.count > 0 ? as_percent(value) : "-"; };
-    if (!s.fits) {
-      text += cell(total ? s.file : s.group, 36) + cell(s.metric, 27) +
-              cell(std::to_string(s.count), 6) + cell(std::to_string(s.skipped), 9) +
-              cell(error(s.median_abs_error), 8) + cell(error(s.mean_abs_error), 8) +
-              cell(error(s.p90_abs_error), 8) + cell(error(s.bias), 8) +
-              cell(error(s.within_10), 9) + cell(error(s.within_20), 9) +
-              (s.count > 0 ? significant(s.spearman, 2) : "-") + "\n";
-    }
-  }
-  return text + fit_lines(summaries) +
+  return "Predicted against measured; errors in % of the measured value\n\n" +
+         error_lines(summaries) + fit_lines(summaries) +
          (baseline == ErrorBaseline::kConstantRate ? constant_rate_lines(summaries) : "") +
          coverage_to_text(interval_coverage(rows)) + skipped_lines(rows);
 }
 
 std::string validation_to_csv(const std::vector<ValidationRow>& rows) {
-  std::string text = "file,id,gpu,group,metric,measured,predicted,error,skipped,held_out\n";
-  for (const ValidationRow& row : rows) {
-    for (const std::string& name : {row.file, row.id, row.gpu, row.group, row.metric_text()}) {
-      text += csv_cell(name) + ",";
-    }
-    text += shortest_text(row.measured) + ",";
-    text += row.predicted ? shortest_text(*row.predicted) + "," + shortest_text(row.error()) : ",";
-    const char* half = row.held_out.value_or(false) ? "true" : "false";
-    text += "," + csv_cell(row.skipped) + "," + (row.held_out ? half : "") + "\n";
-  }
-  return text;
+  return kValidated.csv("file id gpu group metric measured predicted error skipped held_out", rows);
 }
 
 std::string validation_to_json(const std::vector<ValidationRow>& rows,
                                const std::string& program_version) {
-  Json object = {{"schema_version", 1},
-                 {"context", {{"program", "stepcast"}, {"version", program_version}}},
-                 {"rows", Json::array()},
-                 {"summary", Json::array()},
-                 {"coverage", Json::array()}};
-  for (const ValidationRow& row : rows) {
-    object["rows"].push_back(row_json(row));
-  }
-  for (const ErrorSummary& summary : summarize(rows)) {
-    object["summary"].push_back(summary_json(summary));
-  }
-  for (const IntervalCoverage& coverage : interval_coverage(rows)) {
-    object["coverage"].push_back(coverage_json(coverage));
-  }
+  const Value object = {{"schema_version", kJsonSchemaVersion},
+                        {"context", {{"program", "stepcast"}, {"version", program_version}}},
+                        {"rows", kValidated.json_rows(rows)},
+                        {"summary", kSummaries.json_rows(summarize(rows))},
+                        {"coverage", kCoverages.json_rows(interval_coverage(rows))}};
   return json_dump(object, 1) + "\n";
+}
+
+std::string validation_to_accuracy(const std::vector<ValidationRow>& rows) {
+  std::map<std::string, std::string> gpus;
+  std::set<std::string> files;
+  std::map<std::string, AlikeRuns> runs;
+  for (const ValidationRow* row : timed_once(rows)) {
+    if (row->held_out.value_or(false)) {
+      const RunTraits& traits = *row->traits;
+      gpus[traits.gpu] = json_string(traits.gpu) + R"(: {"architecture": )" +
+                         json_string(traits.architecture) + R"(, "vendor": )" +
+                         json_string(traits.vendor) + "}";
+      files.insert(row->file);
+      runs[traits_text(traits)].add(traits.gpus, std::log(row->rate_factor()));
+    }
+  }
+  std::string source =
+      "errors ln(measured / predicted) of the tokens/s of held-out runs, written by "
+      "scripts/update_accuracy.sh from the held-out half (validation/held_out.hpp) of "
+      "tests/validation:";
+  for (const std::string& file : files) {
+    source += (file == *files.begin() ? " " : ", ") + file;
+  }
+  std::vector<std::string> parts;
+  parts.reserve(gpus.size());
+  for (const auto& [gpu, line] : gpus) {
+    parts.push_back(line);
+  }
+  return "{\n  \"source\": " + json_string(source) + ",\n  \"gpus\": {" + listed_lines(parts) +
+         "},\n  \"runs\": [" + listed_lines(run_lines(runs)) + "]\n}\n";
 }
 
 }  // namespace stepcast

@@ -2,9 +2,11 @@
 // Predictions beside measured values, for people and for programs.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "stepcast/result/timed_runs.hpp"
 #include "stepcast/result/validation.hpp"
 
 namespace stepcast {
@@ -25,6 +27,15 @@ std::string validation_to_accuracy(const std::vector<ValidationRow>& rows);
 // rows[], summary[] and coverage[] of the interface.
 std::string validation_to_json(const std::vector<ValidationRow>& rows,
                                const std::string& program_version);
+
+// Of measured plans for the same work, and of those on one state of the network, the one that is
+// predicted to be the fastest against the fastest.
+std::string regret_to_text(const std::vector<TimedRun>& runs);
+nlohmann::ordered_json regret_to_json(const std::vector<TimedRun>& runs);
+
+// The same work on two GPUs.
+std::string sku_pairs_to_text(const std::vector<SkuPair>& pairs);
+nlohmann::ordered_json sku_pairs_to_json(const std::vector<SkuPair>& pairs);
 
 // How many runs lie inside the intervals that are stated of them, as a table; empty without runs.
 std::string coverage_to_text(const std::vector<IntervalCoverage>& groups);

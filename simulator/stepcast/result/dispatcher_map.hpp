@@ -33,7 +33,15 @@ struct MapRow {
   std::vector<DispatcherTime> times;  // of every dispatcher
 
   // The fastest; null where none can.
-  [[nodiscard]] const DispatcherTime* winner() const;
+  [[nodiscard]] const DispatcherTime* winner() const {
+    const DispatcherTime* fastest = nullptr;
+    for (const DispatcherTime& entry : times) {
+      if (entry.time && (fastest == nullptr || *entry.time < *fastest->time)) {
+        fastest = &entry;
+      }
+    }
+    return fastest;
+  }
 };
 
 // A dispatcher that is missing in some rows, and why in the first of them.

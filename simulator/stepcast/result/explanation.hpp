@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a step takes as long as it does: its operators, what limits it, the chain of tasks that
-// determines it, and what more of each resource would buy.
+// determines it, and what more of each resource would buy. Why one experiment takes longer for a
+// token than another: the time of a GPU for a token, term by term.
+//
+//   GPU-time of a token = 1 / (tokens/s/GPU) = sum over the keys of the time breakdown of
+//                         key / step / (tokens/s/GPU)
+//
+// Computation is split by the kinds of its operators, at the time they take alone; what that leaves
+// of the computation, because the step is priced between two clocks, is "other computation". The
+// terms of the difference add up to the difference of the two.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,10 +60,41 @@ struct Explanation {
   std::vector<PathSegment> path;       // that determines the step; adds up to it
   std::vector<Sensitivity> sensitivities;
 
-  [[nodiscard]] Seconds computation() const;  // optimizer included
-  [[nodiscard]] Seconds communication() const;
+  // The optimizer is part of the computation.
+  [[nodiscard]] Seconds computation() const {
+    Seconds sum;
+    for (const ExplainedOp& entry : operators) {
+      sum += entry.communicates() ? Seconds{} : entry.total();
+    }
+    return sum;
+  }
+  [[nodiscard]] Seconds communication() const {
+    Seconds sum;
+    for (const ExplainedOp& entry : operators) {
+      sum += entry.communicates() ? entry.total() : Seconds{};
+    }
+    return sum;
+  }
   // Of the computation.
-  [[nodiscard]] double share(const ExplainedOp& op) const;
+  [[nodiscard]] double share(const ExplainedOp& op) const {
+    const Seconds all = computation();
+    return all > Seconds{} ? op.total() / all : 0.0;
+  }
+};
+
+// In microseconds of one GPU for a token.
+struct DifferenceTerm {
+  std::string name;
+  double first = 0.0;
+  double second = 0.0;
+
+  [[nodiscard]] double difference() const { return second - first; }
+};
+
+struct Difference {
+  DifferenceTerm total;
+  std::vector<DifferenceTerm> terms;      // in the order of the breakdown; none is zero in both
+  std::vector<DifferenceTerm> operators;  // equal names together, the largest difference first
 };
 
 }  // namespace stepcast

@@ -50,6 +50,8 @@ struct LocalBaseline {
   std::int64_t experts = 0;
   std::string skipped;  // why there is none; it has no figures then
   LayerPasses passes;
+
+  [[nodiscard]] const LocalBaseline* if_priced() const { return skipped.empty() ? this : nullptr; }
 };
 
 struct LayerStudy {
@@ -67,11 +69,21 @@ struct LayerStudy {
   std::vector<LocalBaseline> local;  // a rank's tokens first, all tokens last
 
   // What the experts and the activation between their products keep, without the router's scores.
-  [[nodiscard]] Bytes saved_by_experts() const;
+  [[nodiscard]] Bytes saved_by_experts() const {
+    Bytes sum;
+    for (const SavedTensor& tensor : saved) {
+      sum += tensor.id == TensorId::kMoeRouterScores ? Bytes{} : tensor.bytes;
+    }
+    return sum;
+  }
   // What one GPU with a rank's tokens and all experts does not take.
-  [[nodiscard]] const LocalBaseline* own_tokens() const;
+  [[nodiscard]] const LocalBaseline* own_tokens() const {
+    return local.empty() ? nullptr : local.front().if_priced();
+  }
   // One GPU with the tokens of all ranks.
-  [[nodiscard]] const LocalBaseline* all_tokens() const;
+  [[nodiscard]] const LocalBaseline* all_tokens() const {
+    return local.empty() ? nullptr : local.back().if_priced();
+  }
 };
 
 }  // namespace stepcast

@@ -2,6 +2,7 @@
 // What a projection says, as plain numbers; every report is made from this and from nothing else.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -54,7 +55,13 @@ struct ProvenanceShares {
   std::vector<RestingConstant> constants;  // the largest share first; they add up to 1
 
   // Of all constants of a kind.
-  [[nodiscard]] double of(SourceKind kind) const;
+  [[nodiscard]] double of(SourceKind kind) const {
+    double sum = 0.0;
+    for (const RestingConstant& entry : constants) {
+      sum += entry.constant.kind == kind ? entry.share : 0.0;
+    }
+    return sum;
+  }
 };
 
 struct Projection {
@@ -105,9 +112,17 @@ struct Projection {
 
   // Whether a token takes some of the parameters only.
   [[nodiscard]] bool has_experts() const { return active_parameters < parameters; }
-  [[nodiscard]] Bytes peak_memory() const;
   // The pipeline rank that needs most memory.
-  [[nodiscard]] const StageMemory* fullest_stage() const;
+  [[nodiscard]] const StageMemory* fullest_stage() const {
+    const auto fullest = std::max_element(
+        memory.begin(), memory.end(),
+        [](const StageMemory& a, const StageMemory& b) { return a.total() < b.total(); });
+    return fullest == memory.end() ? nullptr : &*fullest;
+  }
+  [[nodiscard]] Bytes peak_memory() const {
+    const StageMemory* fullest = fullest_stage();
+    return fullest == nullptr ? Bytes{} : fullest->total();
+  }
 };
 
 }  // namespace stepcast

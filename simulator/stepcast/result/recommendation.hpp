@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "stepcast/result/projection.hpp"
-#include "stepcast/result/searched_plans.hpp"
+#include "stepcast/result/sweep_summary.hpp"
 
 namespace stepcast {
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stepcast/base/units.hpp"
@@ -62,6 +63,16 @@ struct SweepSummary {
   std::vector<PlanNumbers> best;          // the best first
   std::vector<PlanNumbers> memory_front;  // tokens/s/GPU against peak memory
   std::vector<PlanNumbers> gpu_front;     // tokens/s of the cluster against its GPUs, if they vary
+};
+
+// What a search for the best plan looked at.
+struct SearchedPlans {
+  std::int64_t plans = 0;  // all of the space
+  std::int64_t priced = 0;
+  std::int64_t bounded = 0;                     // those that surely are not the best
+  std::map<std::string, std::int64_t> refused;  // reason -> plans; with the others all of them
+  // What the best one sets, as --set takes it: {"plan.tp", "8"}.
+  std::vector<std::pair<std::string, std::string>> settings;
 };
 
 }  // namespace stepcast

@@ -29,7 +29,13 @@ struct RegretGroup {
   const TimedRun* best = nullptr;     // the fastest
 
   [[nodiscard]] double kept() const { return pick->measured / best->measured; }
-  [[nodiscard]] double random() const;
+  [[nodiscard]] double random() const {
+    double sum = 0.0;
+    for (const TimedRun* run : runs) {
+      sum += run->measured;
+    }
+    return sum / static_cast<double>(runs.size()) / best->measured;
+  }
 };
 
 struct RegretSummary {

@@ -2,6 +2,7 @@
 // What a run of many equal steps takes (experiment/goodput.hpp says how), and what it costs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@ struct Goodput {
   std::optional<Seconds> interval;  // of training between two checkpoints
 };
 
+inline constexpr Seconds kHour{3600.0};
+inline constexpr Joules kKilowattHour = Watts(1000.0) * kHour;
+
 struct TrainingRun {
   RunSpec spec;
   std::int64_t steps = 0;
@@ -29,11 +33,14 @@ struct TrainingRun {
   Joules gpu_energy;
   Joules energy;  // of the site
 
-  [[nodiscard]] double days() const;
-  [[nodiscard]] double gpu_hours() const;
-  [[nodiscard]] double kilowatt_hours() const;
-  [[nodiscard]] double gpu_kilowatt_hours() const;  // of the GPUs alone
-  [[nodiscard]] Joules energy_per_token() const;
+  [[nodiscard]] double days() const { return wall / (24.0 * kHour); }
+  [[nodiscard]] double gpu_hours() const { return static_cast<double>(gpus) * (wall / kHour); }
+  [[nodiscard]] double kilowatt_hours() const { return energy / kKilowattHour; }
+  // Of the GPUs alone.
+  [[nodiscard]] double gpu_kilowatt_hours() const { return gpu_energy / kKilowattHour; }
+  [[nodiscard]] Joules energy_per_token() const {
+    return energy / static_cast<double>(spec.tokens);
+  }
 };
 
 // What a GPU costs.
@@ -44,9 +51,16 @@ struct GpuHourPrice {
 
 // What may be a price, or a limit of one: above 0 and below 10^12, of whatever it is counted in;
 // days are limited alike.
-bool is_amount(double amount);
+inline bool is_amount(double amount) { return amount > 0.0 && amount < 1e12; }
 // What a price may be counted in: a word or a sign of a few letters, which reports print behind a
 // number.
-bool is_currency(std::string_view text);
+inline bool is_currency(std::string_view text) {
+  constexpr std::size_t kLongest = 12;
+  return !text.empty() && text.size() <= kLongest &&
+         std::none_of(text.begin(), text.end(), [](char c) {
+           const auto code = static_cast<unsigned char>(c);
+           return code <= ' ' || code == 127 || (code >= '0' && code <= '9');
+         });
+}
 
 }  // namespace stepcast

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/result/searched_plans.hpp"
+#include "stepcast/result/sweep_summary.hpp"
 #include "stepcast/schedule/solved_pipelines.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 

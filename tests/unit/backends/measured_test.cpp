@@ -12,7 +12,7 @@
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/operators/operator_line.hpp"
-#include "stepcast/report/operator_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 #include "text_file.hpp"
 
 namespace stepcast::measured_test {

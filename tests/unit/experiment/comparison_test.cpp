@@ -11,7 +11,7 @@
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/report/comparison_report.hpp"
-#include "stepcast/report/json_report.hpp"
+#include "stepcast/report/projection_report.hpp"
 
 namespace stepcast::comparison_test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/result/difference.hpp"
+#include "stepcast/result/explanation.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/explain.hpp"
-#include "stepcast/report/difference_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 
 namespace stepcast::difference_test {
 namespace {

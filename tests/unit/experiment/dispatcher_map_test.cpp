@@ -7,7 +7,7 @@
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/report/dispatcher_map_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 
 namespace stepcast::dispatcher_map_test {
 namespace {

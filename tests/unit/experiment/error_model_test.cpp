@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 #include "stepcast/experiment/accuracy.hpp"
-#include "stepcast/report/expected_error_text.hpp"
+#include "stepcast/report/projection_report.hpp"
 
 namespace stepcast::error_model_test {
 namespace {

@@ -7,7 +7,7 @@
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/report/json_report.hpp"
+#include "stepcast/report/projection_report.hpp"
 
 namespace stepcast::project_test {
 using stepcast::test::data_root;

@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/report/json_report.hpp"
+#include "stepcast/report/projection_report.hpp"
 #include "text_file.hpp"
 
 namespace stepcast::reported_input_test {

@@ -8,8 +8,8 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/report/expected_error_text.hpp"
-#include "stepcast/report/schedule_report.hpp"
+#include "stepcast/report/projection_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 
 namespace stepcast::schedule_comparison_test {
 namespace {

@@ -5,12 +5,10 @@
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
-#include "pages/operator_chart.hpp"
-#include "pages/pipeline_chart.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/report/operator_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 
 namespace stepcast::page_charts_test {
 namespace {

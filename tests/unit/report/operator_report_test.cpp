@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/operator_report.hpp"
+#include "stepcast/report/step_reports.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/plans_table.hpp"
+#include "stepcast/report/sweep_report.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -7,8 +7,8 @@
 
 #include "catch.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/report/json_report.hpp"
 #include "stepcast/report/plan_lines.hpp"
+#include "stepcast/report/projection_report.hpp"
 #include "stepcast/report/scatter_plot.hpp"
 #include "sweep_text.hpp"
 

@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "importers/measurement_files.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/report/timed_runs_report.hpp"
+#include "stepcast/report/validation_report.hpp"
 
 namespace stepcast::sku_ratios_test {
 namespace {

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/text_report.hpp"
+#include "stepcast/report/projection_report.hpp"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/plan/plan_text.hpp"
-#include "stepcast/report/expected_error_text.hpp"
 #include "stepcast/report/projection_columns.hpp"
-#include "stepcast/report/projection_rows.hpp"
-#include "stepcast/report/provenance_report.hpp"
-#include "stepcast/report/text_layout.hpp"
-#include "stepcast/report/time_rows.hpp"
-#include "stepcast/report/training_run_report.hpp"
+#include "stepcast/report/step_reports.hpp"
+#include "stepcast/report/step_rows.hpp"
 
 namespace stepcast {
 namespace {
 
-std::string count(std::int64_t value) { return with_separators(value); }
+// --- text ---------------------------------------------------------------------------------------
+
+std::string factors(const RateInterval& interval) {
+  return decimals(interval.low, 2) + " to " + decimals(interval.high, 2);
+}
 
 // "kernel 5 us, expert 1 us" of a mapping, "host.kernel 5 us" of one inside it.
 std::string settings_text(const ConfigNode& settings, const std::string& path) {
@@ -30,7 +31,7 @@ std::string settings_text(const ConfigNode& settings, const std::string& path) {
     if (entry.value.kind == ConfigNode::Kind::kMapping) {
       text += settings_text(entry.value, key + ".");
     } else if (entry.value.kind == ConfigNode::Kind::kSequence) {
-      text += key + " of " + count(std::ssize(entry.value.items));
+      text += key + " of " + with_separators(std::ssize(entry.value.items));
     } else {
       text += key + " " + entry.value.text;
     }
@@ -119,8 +120,8 @@ std::string time_line(const std::string& key, Seconds value, const Projection& p
 std::string time_lines(const Projection& p) {
   const TimeBreakdown& time = p.time.breakdown;
   const TimeBreakdown& hidden = p.time.hidden;
-  std::string text =
-      "\nWhere the time goes (pipeline rank " + count(p.time.slowest_rank) + ", the slowest)\n";
+  std::string text = "\nWhere the time goes (pipeline rank " +
+                     with_separators(p.time.slowest_rank) + ", the slowest)\n";
   for (const TimeRow& row : kTimeRows) {
     // Communication that is hidden whole is worth a line too.
     if (row.always || row.of(time) + row.of(hidden) > Seconds{}) {
@@ -143,7 +144,7 @@ std::string memory_table(const Projection& p) {
   }
   text += right("in flight", 12) + "  at its peak\n";
   for (const StageMemory& stage : p.memory) {
-    text += "  " + padded(count(stage.rank), 6);
+    text += "  " + padded(with_separators(stage.rank), 6);
     for (const MemoryRow& row : kMemoryRows) {
       text += gib(row.of(stage));
     }
@@ -185,7 +186,7 @@ std::string saved_lines(const SavedLayer& layer) {
 std::string memory_lines(const Projection& p) {
   const StageMemory* fullest = p.fullest_stage();
   const std::string verdict(name(fullest->verdict));
-  std::string text = "\nMemory of a GPU in GiB (pipeline rank " + count(fullest->rank) +
+  std::string text = "\nMemory of a GPU in GiB (pipeline rank " + with_separators(fullest->rank) +
                      ", the fullest, at its peak: " + std::string(fullest->moment) +
                      "): " + verdict + (fullest->verdict == MemoryVerdict::kTight ? " in " : " ") +
                      readable(p.memory_capacity) + "\n";
@@ -213,7 +214,70 @@ std::string nearest_fit_text(const Projection& p) {
          " tokens/s/GPU, " + readable(p.nearest_fit->peak_memory) + " at peak.\n";
 }
 
+// --- JSON ---------------------------------------------------------------------------------------
+
+Value time_json(const TimeBreakdown& time) {
+  Value json = Value::object();
+  for_each_time_key(
+      [&](const TimeRow& row) { json[std::string(row.key)] = time_of_key(time, row.key).value(); });
+  return json;
+}
+
+Value stage_json(const StageMemory& stage) {
+  Value json = {{"rank", stage.rank}};
+  for (const MemoryRow& row : kMemoryRows) {
+    if (!row.other_key.empty()) {
+      json[std::string(row.other_key)] = row.of(stage).value();
+    }
+    json[std::string(row.key)] = row.of(stage).value();
+  }
+  json["peak_moment"] = stage.moment;
+  json["verdict"] = name(stage.verdict);
+  Value& buffers = json["buffers"] = Value::object();
+  for (const BufferRow& row : kBufferRows) {
+    buffers[std::string(row.key)] = (stage.*row.of).value();
+  }
+  return json;
+}
+
+Value saved_json(const SavedLayer& layer) {
+  return {{"layer", layer.kind},
+          {"recomputed_in_full", layer.recomputed},
+          {"saved_bytes", total(layer.tensors).value()},
+          {"tensors", saved_columns().json_rows(layer.tensors)}};
+}
+
+Value uneven_experts_json(const UnevenExperts& uneven) {
+  return {{"fullest_expert", uneven.load.fullest_expert},
+          {"fullest_rank", uneven.load.fullest_rank},
+          {"kept_share", uneven.load.kept},
+          {"balanced_tokens_per_second_per_gpu", uneven.balanced_tokens_per_second_per_gpu},
+          {"waiting_for_peers_s", uneven.waiting.value()}};
+}
+
+Value interval_json(const ErrorDistribution& distribution, Certainty certainty) {
+  const RateInterval interval = distribution.interval(certainty);
+  return {interval.low, interval.high};
+}
+
 }  // namespace
+
+std::string expected_error_text(const ExpectedError& error) {
+  if (!error.distribution) {
+    return "not known: no measured run was held out";
+  }
+  return factors(error.distribution->interval(Certainty::k80)) + " times this (80 %), " +
+         factors(error.distribution->interval(Certainty::k90)) + " (90 %): " + error.basis;
+}
+
+std::string interval_text(const std::optional<ExpectedError>& error, double rate,
+                          Certainty certainty) {
+  if (!error || !error->distribution) {
+    return "-";
+  }
+  const RateInterval interval = error->distribution->interval(certainty);
+  return decimals(rate * interval.low, 1) + " to " + decimals(rate * interval.high, 1);
+}
 
 std::string network_text(const Projection& p) {
   const ConfigNode* cluster = p.input.find("cluster_settings");
@@ -227,8 +291,8 @@ std::string network_text(const Projection& p) {
 }
 
 std::string heading(const Projection& p) {
-  std::string text = p.model + " on " + count(p.gpus) + " x " + p.gpu + " (" + count(p.nodes) +
-                     (p.nodes == 1 ? " node)" : " nodes)") + "\n\n";
+  std::string text = p.model + " on " + with_separators(p.gpus) + " x " + p.gpu + " (" +
+                     with_separators(p.nodes) + (p.nodes == 1 ? " node)" : " nodes)") + "\n\n";
   text += line("training", training_text(p.training));
   text += line("plan", plan_line(p.plan));
   text += line("software", software_text(p));
@@ -265,13 +329,25 @@ std::string memory_to_text(const Projection& p) {
   if (p.priced) {
     text += "\nMemory of each pipeline rank in GiB, of " + readable(p.memory_capacity) + "\n" +
             memory_table(p);
-    text += "\nBuffers of rank " + count(p.fullest_stage()->rank) + ", the fullest\n" +
+    text += "\nBuffers of rank " + with_separators(p.fullest_stage()->rank) + ", the fullest\n" +
             buffer_lines(*p.fullest_stage());
     for (const SavedLayer& layer : p.saved) {
       text += saved_lines(layer);
     }
   }
   return text + notes_and_reasons(p);
+}
+
+std::string to_csv(const Projection& p) {
+  constexpr std::string_view kNumbers =
+      "model gpu gpus feasible tokens_per_second_per_gpu step_time_s model_tflops_per_gpu mfu "
+      "mfu_masked peak_memory_bytes " STEPCAST_INTERVAL_COLUMNS;
+  const Columns<Projection>& numbers = projection_columns();
+  const bool run = asks_for_run(p);
+  return Columns<Projection>::csv_titles(kNumbers) +
+         (run ? "," + Columns<Projection>::csv_titles(kRunColumns) : "") + ",reasons\n" +
+         numbers.csv_cells(kNumbers, p) + (run ? "," + training_run_cells(p) : "") + "," +
+         numbers.csv_cells("reasons", p) + "\n";
 }
 
 std::string memory_to_csv(const Projection& p) {
@@ -299,16 +375,74 @@ std::string memory_to_csv(const Projection& p) {
   return text;
 }
 
-std::string to_csv(const Projection& p) {
-  constexpr std::string_view kNumbers =
-      "model gpu gpus feasible tokens_per_second_per_gpu step_time_s model_tflops_per_gpu mfu "
-      "mfu_masked peak_memory_bytes " STEPCAST_INTERVAL_COLUMNS;
+nlohmann::ordered_json to_json(const ExpectedError& error) {
+  Value json = {{"gpu", error.gpu},
+                {"family", name(error.family)},
+                {"software", error.software},
+                {"runs", error.runs},
+                {"sources", error.sources}};
+  if (error.distribution) {
+    json["median"] = error.median;
+    json["p90"] = error.p90;
+    json["interval_80"] = interval_json(*error.distribution, Certainty::k80);
+    json["interval_90"] = interval_json(*error.distribution, Certainty::k90);
+    json["basis"] = error.basis;
+  }
+  return json;
+}
+
+nlohmann::ordered_json json_header(const Projection& p) {
+  Value json = {{"schema_version", kJsonSchemaVersion},
+                {"context",
+                 {{"program", "stepcast"},
+                  {"input", json_of(p.input)},
+                  {"backends", object_of(p.backends)},
+                  {"flop_convention", flop_convention(p.training.weights)},
+                  {"notes", p.notes}}},
+                {"feasible", p.feasible},
+                {"reasons", p.reasons}};
+  if (p.nearest_fit && !p.nearest_fit->changes.empty()) {
+    json["nearest_fit"] = {{"changes", object_of(p.nearest_fit->changes)},
+                           {"tokens_per_second_per_gpu", p.nearest_fit->tokens_per_second_per_gpu},
+                           {"peak_memory_bytes", p.nearest_fit->peak_memory.value()}};
+  }
+  return json;
+}
+
+void add_capture(const Projection& p, nlohmann::ordered_json& json) {
+  json["capturable"] = p.capture_blockers.empty();
+  json["capture_blockers"] = value_of(p.capture_blockers);
+}
+
+nlohmann::ordered_json to_json(const Projection& p) {
+  Value json = json_header(p);
+  if (!p.priced) {
+    return json;
+  }
   const Columns<Projection>& numbers = projection_columns();
-  const bool run = asks_for_run(p);
-  return Columns<Projection>::csv_titles(kNumbers) +
-         (run ? "," + Columns<Projection>::csv_titles(kRunColumns) : "") + ",reasons\n" +
-         numbers.csv_cells(kNumbers, p) + (run ? "," + training_run_cells(p) : "") + "," +
-         numbers.csv_cells("reasons", p) + "\n";
+  numbers.add(
+      "tokens_per_second_per_gpu step_time_s model_tflops_per_gpu mfu mfu_masked peak_memory_bytes "
+      "parameters active_parameters flops_per_token expected_error training_run provenance",
+      p, json);
+  if (p.uneven_experts) {
+    json["expert_load"] = uneven_experts_json(*p.uneven_experts);
+  }
+  json["memory_by_stage"] = list_of(p.memory, stage_json);
+  json["time"] = time_json(p.time.breakdown);
+  numbers.add("clock_mhz power_w", p, json);
+  add_capture(p, json);
+  return json;
+}
+
+nlohmann::ordered_json memory_to_json(const Projection& p) {
+  Value json = json_header(p);
+  if (p.priced) {
+    json["capacity_bytes"] = p.memory_capacity.value();
+    json["peak_memory_bytes"] = p.peak_memory().value();
+    json["memory_by_stage"] = list_of(p.memory, stage_json);
+    json["saved_by_layer"] = list_of(p.saved, saved_json);
+  }
+  return json;
 }
 
 }  // namespace stepcast

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/text_report.hpp"
+#include "stepcast/report/projection_report.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -9,11 +9,9 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/report/json_report.hpp"
-#include "stepcast/report/projection_rows.hpp"
-#include "stepcast/report/time_rows.hpp"
+#include "stepcast/report/step_rows.hpp"
 
-namespace stepcast::text_report_test {
+namespace stepcast::projection_report_test {
 namespace {
 
 using test::contains_text;
@@ -204,4 +202,4 @@ TEST_CASE("a routing that sends less than choices at random is said to be faster
 }
 
 }  // namespace
-}  // namespace stepcast::text_report_test
+}  // namespace stepcast::projection_report_test
