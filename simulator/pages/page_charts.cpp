@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
-#include "stepcast/experiment/explain.hpp"
 #include "stepcast/cost/power_state.hpp"
+#include "stepcast/experiment/explain.hpp"
 #include "stepcast/report/step_reports.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 

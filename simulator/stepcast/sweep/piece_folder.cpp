@@ -344,7 +344,8 @@ bool has_ended_here(std::string_view process) {
   if (number == std::string_view::npos || process.substr(0, number) != this_host()) {
     return false;
   }
-  const auto of_process = parse_number<std::int64_t>(process.substr(number + 1, start - number - 1));
+  const auto of_process =
+      parse_number<std::int64_t>(process.substr(number + 1, start - number - 1));
   const auto started = parse_number<std::int64_t>(process.substr(start + 1));
   return of_process && started && start_of(*of_process) != started;
 }

@@ -25,7 +25,8 @@ Degrees given_degrees(const GivenTexts& given, std::string_view key) {
     return degrees;
   }
   for (const std::string& text : found->second) {
-    if (const auto value = parse_number<std::int64_t>(text); value && *value > 0 && *value <= kLargest) {
+    if (const auto value = parse_number<std::int64_t>(text);
+        value && *value > 0 && *value <= kLargest) {
       degrees.insert(*value);
     }
   }

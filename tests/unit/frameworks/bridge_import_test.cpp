@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "catch.hpp"
-#include "frameworks/bridge_recipe.hpp"
 #include "frameworks/bridge_python.hpp"
+#include "frameworks/bridge_recipe.hpp"
 #include "import_of.hpp"
 
 namespace stepcast::bridge_import_test {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/setting_reader.hpp"
 
-
 #include "catch.hpp"
 
 namespace stepcast::setting_reader_test {
