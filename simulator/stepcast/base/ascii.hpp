@@ -22,12 +22,6 @@ constexpr bool is_punctuation(char c) { return is_printable(c) && c != ' ' && !i
 
 constexpr char lower(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Whether two texts differ in nothing but capitals.
-constexpr bool same_letters(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
-}
-
 inline std::string lower_case(std::string_view text) {
   std::string letters(text);
   std::transform(letters.begin(), letters.end(), letters.begin(), lower);
@@ -36,7 +30,7 @@ inline std::string lower_case(std::string_view text) {
 
 // Whether two characters, or two texts, differ in nothing but capitals.
 constexpr bool same_letter(char a, char b) { return lower(a) == lower(b); }
-inline bool same_letters(std::string_view a, std::string_view b) {
+constexpr bool same_letters(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_letter);
 }
 
