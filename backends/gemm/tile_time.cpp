@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every tile and split has a bound that costs a few products to find; few of them need a price.
 #include "backends/gemm/tile_time.hpp"
 
 #include <algorithm>
@@ -9,6 +8,8 @@
 
 namespace stepcast {
 namespace {
+
+// Every tile and split has a bound that costs a few products to find; few of them need a price.
 
 constexpr std::array kSplits = {1, 2, 3, 4, 6, 8};
 constexpr double kLeastSplitElements = 256.0;  // of K in each part

@@ -42,47 +42,45 @@ std::optional<TileSides> parse_tile(std::string_view text) {
 
 using Traits = DirectionTraits;
 
-constexpr std::array kDirection = {
-    Constant<Traits>{"matrix_share", "", limits::kShare, Range<double>{0.02, 1.0},
-                     "share of the efficiency that the part's constants give; 1 if left out",
-                     &Traits::matrix_share, kIfGiven},
-    Constant<Traits>{"unequal_share", "", limits::kShare, Range<double>{0.1, 1.0},
-                     "share of that again where heads of queries and values differ; 1 if left out",
-                     &Traits::unequal_share, kIfGiven},
-    Constant<Traits>{"overlap", "", kFraction, kFraction,
-                     "share of the shorter of products and softmax that is hidden; 0 if left out",
-                     &Traits::overlap, kIfGiven},
-    Constant<Traits>{"tile_cycles", "", Range<double>{0.0, 10'000.0}, Range<double>{0.0, 2'000.0},
-                     "clock cycles of a tile besides its products and softmax, where groups of "
-                     "threads wait for each other; 0 if left out",
-                     &Traits::tile_cycles, kIfGiven},
-    Constant<Traits>{"start_share", "", Range<double>{0.0, 20.0}, Range<double>{0.05, 10.0},
-                     "start and end of a workgroup over those of the part's constants; 1 if left "
-                     "out",
-                     &Traits::start_share, kIfGiven},
-    Constant<Traits>{"tail", "", Range<double>{0.0, 4.0}, Range<double>{0.0, 2.0},
-                     "idle time at the end where workgroups differ, in longest ones; 0 if left out",
-                     &Traits::tail, kIfGiven},
-    Constant<Traits>{"single_pass_head", "", Range<double>{0.0, 1'024.0}, std::nullopt,
-                     "widest head of which a workgroup holds both gradients that it sums; of wider "
-                     "ones it makes one half at a time, with the scores and their gradients again; "
-                     "no limit if left out",
-                     &Traits::single_pass_head, kIfGiven},
-};
+constexpr auto kDirection = std::to_array<Constant<Traits>>(
+    {{"matrix_share", "", limits::kShare, Range<double>{0.02, 1.0},
+      "share of the efficiency that the part's constants give; 1 if left out",
+      &Traits::matrix_share, kIfGiven},
+     {"unequal_share", "", limits::kShare, Range<double>{0.1, 1.0},
+      "share of that again where heads of queries and values differ; 1 if left out",
+      &Traits::unequal_share, kIfGiven},
+     {"overlap", "", kFraction, kFraction,
+      "share of the shorter of products and softmax that is hidden; 0 if left out",
+      &Traits::overlap, kIfGiven},
+     {"tile_cycles", "", Range<double>{0.0, 10'000.0}, Range<double>{0.0, 2'000.0},
+      "clock cycles of a tile besides its products and softmax, where groups of "
+      "threads wait for each other; 0 if left out",
+      &Traits::tile_cycles, kIfGiven},
+     {"start_share", "", Range<double>{0.0, 20.0}, Range<double>{0.05, 10.0},
+      "start and end of a workgroup over those of the part's constants; 1 if left "
+      "out",
+      &Traits::start_share, kIfGiven},
+     {"tail", "", Range<double>{0.0, 4.0}, Range<double>{0.0, 2.0},
+      "idle time at the end where workgroups differ, in longest ones; 0 if left out", &Traits::tail,
+      kIfGiven},
+     {"single_pass_head", "", Range<double>{0.0, 1'024.0}, std::nullopt,
+      "widest head of which a workgroup holds both gradients that it sums; of wider "
+      "ones it makes one half at a time, with the scores and their gradients again; "
+      "no limit if left out",
+      &Traits::single_pass_head, kIfGiven}});
 
-constexpr std::array kKernel = {
-    Constant<FlashKernel>{"reduction_element", "B", Range<double>{1.0, 64.0}, std::nullopt,
-                          "bytes of a gradient of queries that workgroups add up; 4 B if left out",
-                          &FlashKernel::reduction_element, kIfGiven},
-    Constant<FlashKernel>{"context_passes", "", Range<double>{0.0, 20.0}, Range<double>{0.1, 5.0},
-                          "passes over queries, keys and values in a kernel before: rotary "
-                          "embedding and cache update; 0 if left out",
-                          &FlashKernel::context_passes, kIfGiven},
-    Constant<FlashKernel>{"roofline_share", "", limits::kShare, std::nullopt,
-                          "share of the part's achieved rate, for the backend attention=roofline; "
-                          "1 if left out",
-                          &FlashKernel::roofline_share, kIfGiven},
-};
+constexpr auto kKernel = std::to_array<Constant<FlashKernel>>(
+    {{"reduction_element", "B", Range<double>{1.0, 64.0}, std::nullopt,
+      "bytes of a gradient of queries that workgroups add up; 4 B if left out",
+      &FlashKernel::reduction_element, kIfGiven},
+     {"context_passes", "", Range<double>{0.0, 20.0}, Range<double>{0.1, 5.0},
+      "passes over queries, keys and values in a kernel before: rotary "
+      "embedding and cache update; 0 if left out",
+      &FlashKernel::context_passes, kIfGiven},
+     {"roofline_share", "", limits::kShare, std::nullopt,
+      "share of the part's achieved rate, for the backend attention=roofline; "
+      "1 if left out",
+      &FlashKernel::roofline_share, kIfGiven}});
 
 ScoreTile score_tile(std::string_view text, const MappingReader& where, std::string_view key) {
   const std::optional<TileSides> sides = parse_tile(text);

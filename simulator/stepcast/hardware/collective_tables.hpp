@@ -13,130 +13,112 @@ inline constexpr Range<double> kFromNothing{0.0, 1e8};
 
 // The library's estimates are constants of its source, which no faster machine changes.
 using Tuning = ProtocolTuning;
-inline constexpr std::array kTuning = {
-    Constant<Tuning>{"base", "us", limits::kMicroseconds, kByHand,
-                     "start, as the library estimates it", &Tuning::base},
-    Constant<Tuning>{"hop", "us", limits::kMicroseconds, kByHand,
-                     "dependent step, as the library estimates it", &Tuning::hop},
-    Constant<Tuning>{"rate", "GB/s", limits::kGigabytesPerSecond, kByHand,
-                     "of a bus, in nccl-tests' sense, as the library estimates it", &Tuning::rate},
-};
+inline constexpr auto kTuning = std::to_array<Constant<Tuning>>(
+    {{"base", "us", limits::kMicroseconds, kByHand, "start, as the library estimates it",
+      &Tuning::base},
+     {"hop", "us", limits::kMicroseconds, kByHand, "dependent step, as the library estimates it",
+      &Tuning::hop},
+     {"rate", "GB/s", limits::kGigabytesPerSecond, kByHand,
+      "of a bus, in nccl-tests' sense, as the library estimates it", &Tuning::rate}});
 
 using Ll = LlConstants;
-inline constexpr std::array kLl = {
-    Constant<Ll>{"base", "us", limits::kMicroseconds, Range<double>{0.5, 50.0},
-                 "start of a collective by LL", &Ll::base}
-        .with(kLatency),
-    Constant<Ll>{"hop", "us", limits::kMicroseconds, Range<double>{0.3, 10.0},
-                 "dependent step inside a domain by LL", &Ll::hop}
-        .with(kLatency),
-    Constant<Ll>{"network_hop", "us", limits::kMicroseconds, kByHand,
-                 "dependent step between domains by LL", &Ll::network_hop}
-        .with(kLatency),
-    Constant<Ll>{"rate", "GB/s", limits::kGigabytesPerSecond, Range<double>{10.0, 2000.0},
-                 "of a rank by LL over all that it sends, receives or keeps", &Ll::rate},
-};
+inline constexpr auto kLl = std::to_array<Constant<Ll>>(
+    {Constant<Ll>{"base", "us", limits::kMicroseconds, Range<double>{0.5, 50.0},
+                  "start of a collective by LL", &Ll::base}
+         .with(kLatency),
+     Constant<Ll>{"hop", "us", limits::kMicroseconds, Range<double>{0.3, 10.0},
+                  "dependent step inside a domain by LL", &Ll::hop}
+         .with(kLatency),
+     Constant<Ll>{"network_hop", "us", limits::kMicroseconds, kByHand,
+                  "dependent step between domains by LL", &Ll::network_hop}
+         .with(kLatency),
+     {"rate", "GB/s", limits::kGigabytesPerSecond, Range<double>{10.0, 2000.0},
+      "of a rank by LL over all that it sends, receives or keeps", &Ll::rate}});
 
 using Ll128 = Ll128Constants;
-inline constexpr std::array kLl128 = {
-    Constant<Ll128>{"base", "us", limits::kMicroseconds, kByHand, "start of a collective by LL128",
-                    &Ll128::base}
-        .with(kLatency),
-    Constant<Ll128>{"hop", "us", limits::kMicroseconds, kByHand,
-                    "dependent step inside a domain by LL128", &Ll128::hop}
-        .with(kLatency),
-    Constant<Ll128>{"network_hop", "us", limits::kMicroseconds, kByHand,
-                    "dependent step between domains by LL128", &Ll128::network_hop}
-        .with(kLatency),
-    Constant<Ll128>{"share", "", limits::kShare, kByHand, "of the rate that Simple reaches",
-                    &Ll128::share},
-};
+inline constexpr auto kLl128 = std::to_array<Constant<Ll128>>(
+    {Constant<Ll128>{"base", "us", limits::kMicroseconds, kByHand, "start of a collective by LL128",
+                     &Ll128::base}
+         .with(kLatency),
+     Constant<Ll128>{"hop", "us", limits::kMicroseconds, kByHand,
+                     "dependent step inside a domain by LL128", &Ll128::hop}
+         .with(kLatency),
+     Constant<Ll128>{"network_hop", "us", limits::kMicroseconds, kByHand,
+                     "dependent step between domains by LL128", &Ll128::network_hop}
+         .with(kLatency),
+     {"share", "", limits::kShare, kByHand, "of the rate that Simple reaches", &Ll128::share}});
 
 using Simple = SimpleConstants;
-inline constexpr std::array kSimple = {
-    Constant<Simple>{"base", "us", limits::kMicroseconds, Range<double>{0.5, 400.0},
-                     "start of a collective by Simple", &Simple::base}
-        .with(kLatency),
-    Constant<Simple>{"hop", "us", limits::kMicroseconds, Range<double>{2.0, 40.0},
-                     "dependent step inside a domain by Simple", &Simple::hop}
-        .with(kLatency),
-    Constant<Simple>{"network_hop", "us", limits::kMicroseconds, kByHand,
-                     "dependent step between domains by Simple", &Simple::network_hop}
-        .with(kLatency),
-    Constant<Simple>{"ring_share", "", limits::kShare, Range<double>{0.3, 1.0},
-                     "of the wire rate that rings reach", &Simple::ring_share},
-    Constant<Simple>{"tree_share", "", limits::kShare, kByHand,
-                     "of a tensor's rate through a tree, of the ring's bus rate",
-                     &Simple::tree_share},
-    Constant<Simple>{"own_rate", "GB/s", limits::kGigabytesPerSecond,
-                     Range<double>{100.0, 10'000.0}, "at which a rank copies its own part",
-                     &Simple::own_rate},
-};
+inline constexpr auto kSimple = std::to_array<Constant<Simple>>(
+    {Constant<Simple>{"base", "us", limits::kMicroseconds, Range<double>{0.5, 400.0},
+                      "start of a collective by Simple", &Simple::base}
+         .with(kLatency),
+     Constant<Simple>{"hop", "us", limits::kMicroseconds, Range<double>{2.0, 40.0},
+                      "dependent step inside a domain by Simple", &Simple::hop}
+         .with(kLatency),
+     Constant<Simple>{"network_hop", "us", limits::kMicroseconds, kByHand,
+                      "dependent step between domains by Simple", &Simple::network_hop}
+         .with(kLatency),
+     {"ring_share", "", limits::kShare, Range<double>{0.3, 1.0},
+      "of the wire rate that rings reach", &Simple::ring_share},
+     {"tree_share", "", limits::kShare, kByHand,
+      "of a tensor's rate through a tree, of the ring's bus rate", &Simple::tree_share},
+     {"own_rate", "GB/s", limits::kGigabytesPerSecond, Range<double>{100.0, 10'000.0},
+      "at which a rank copies its own part", &Simple::own_rate}});
 
 using Switch = InSwitchConstants;
-inline constexpr std::array kInSwitch = {
-    Constant<Switch>{"least_ranks", "", limits::kCounted, kByHand,
-                     "ranks from which on the library reduces in the switch", &Switch::least_ranks},
-    Constant<Switch>{"base", "us", limits::kMicroseconds, Range<double>{15.0, 100.0},
-                     "start of a reduction in the switch", &Switch::base}
-        .with(kLatency),
-    Constant<Switch>{"share", "", limits::kShare, Range<double>{0.2, 1.0},
-                     "of the wire rate, over the tensor", &Switch::share},
-    Constant<Switch>{"ramp", "us", limits::kMicroseconds, Range<double>{0.0, 300.0},
-                     "lost on the way to full chunks", &Switch::ramp},
-    Constant<Switch>{"ramp_bytes", "MB", Range<double>{1e-3, 1e7}, Range<double>{1.0, 500.0},
-                     "of the tensor, from which on chunks are full", &Switch::ramp_bytes},
-};
+inline constexpr auto kInSwitch = std::to_array<Constant<Switch>>(
+    {{"least_ranks", "", limits::kCounted, kByHand,
+      "ranks from which on the library reduces in the switch", &Switch::least_ranks},
+     Constant<Switch>{"base", "us", limits::kMicroseconds, Range<double>{15.0, 100.0},
+                      "start of a reduction in the switch", &Switch::base}
+         .with(kLatency),
+     {"share", "", limits::kShare, Range<double>{0.2, 1.0}, "of the wire rate, over the tensor",
+      &Switch::share},
+     {"ramp", "us", limits::kMicroseconds, Range<double>{0.0, 300.0},
+      "lost on the way to full chunks", &Switch::ramp},
+     {"ramp_bytes", "MB", Range<double>{1e-3, 1e7}, Range<double>{1.0, 500.0},
+      "of the tensor, from which on chunks are full", &Switch::ramp_bytes}});
 
-inline constexpr std::array kFloor = {
-    Constant<CollectiveConstants>{
-        "all_reduce_floor", "MiB", kFromNothing, kByHand,
-        "bytes of a rank from which on an all-reduce takes at least what either of its halves "
-        "takes alone; below, the library has quicker ways of its own for it",
-        &CollectiveConstants::all_reduce_floor},
-};
+inline constexpr auto kFloor = std::to_array<Constant<CollectiveConstants>>(
+    {{"all_reduce_floor", "MiB", kFromNothing, kByHand,
+      "bytes of a rank from which on an all-reduce takes at least what either of its halves "
+      "takes alone; below, the library has quicker ways of its own for it",
+      &CollectiveConstants::all_reduce_floor}});
 
 using Message = MessageConstants;
-inline constexpr std::array kMessage = {
-    Constant<Message>{"ll_bytes", "KiB", kFromNothing, kByHand,
-                      "of a tensor, up to which messages go by LL", &Message::ll_bytes},
-    Constant<Message>{"base", "us", limits::kMicroseconds, Range<double>{1.0, 100.0},
-                      "start of point-to-point messages by Simple", &Message::base}
-        .with(kLatency),
-    Constant<Message>{"share", "", limits::kShare, Range<double>{0.3, 1.0},
-                      "of the wire rate that messages reach", &Message::share},
-    Constant<Message>{"own_rate", "GB/s", limits::kGigabytesPerSecond,
-                      Range<double>{100.0, 10'000.0},
-                      "at which a rank copies its own part of an all-to-all", &Message::own_rate},
-    Constant<Message>{"ramp", "us", limits::kMicroseconds, Range<double>{0.0, 100.0},
-                      "lost on the way to full chunks", &Message::ramp},
-    Constant<Message>{"ramp_transfer", "us", Range<double>{1e-3, limits::kMicroseconds.highest},
-                      kByHand, "of a message, after which its chunks are full",
-                      &Message::ramp_transfer},
-    Constant<Message>{"network_share", "", limits::kShare, kByHand,
-                      "of what rings achieve on the NICs, with many peers",
-                      &Message::network_share},
-    Constant<Message>{"issue", "us", limits::kMicroseconds, kByHand,
-                      "of one message over the network", &Message::issue},
-    Constant<Message>{"connection_miss", "us", limits::kMicroseconds, kByHand,
-                      "more of a message whose connection the NIC does not hold",
-                      &Message::connection_miss},
-    Constant<Message>{"connections", "", limits::kCounted, kByHand, "connections that a NIC holds",
-                      &Message::connections},
-};
+inline constexpr auto kMessage = std::to_array<Constant<Message>>(
+    {{"ll_bytes", "KiB", kFromNothing, kByHand, "of a tensor, up to which messages go by LL",
+      &Message::ll_bytes},
+     Constant<Message>{"base", "us", limits::kMicroseconds, Range<double>{1.0, 100.0},
+                       "start of point-to-point messages by Simple", &Message::base}
+         .with(kLatency),
+     {"share", "", limits::kShare, Range<double>{0.3, 1.0}, "of the wire rate that messages reach",
+      &Message::share},
+     {"own_rate", "GB/s", limits::kGigabytesPerSecond, Range<double>{100.0, 10'000.0},
+      "at which a rank copies its own part of an all-to-all", &Message::own_rate},
+     {"ramp", "us", limits::kMicroseconds, Range<double>{0.0, 100.0},
+      "lost on the way to full chunks", &Message::ramp},
+     {"ramp_transfer", "us", Range<double>{1e-3, limits::kMicroseconds.highest}, kByHand,
+      "of a message, after which its chunks are full", &Message::ramp_transfer},
+     {"network_share", "", limits::kShare, kByHand,
+      "of what rings achieve on the NICs, with many peers", &Message::network_share},
+     {"issue", "us", limits::kMicroseconds, kByHand, "of one message over the network",
+      &Message::issue},
+     {"connection_miss", "us", limits::kMicroseconds, kByHand,
+      "more of a message whose connection the NIC does not hold", &Message::connection_miss},
+     {"connections", "", limits::kCounted, kByHand, "connections that a NIC holds",
+      &Message::connections}});
 
 inline constexpr Range<double> kSlowdown{1.0, 10.0};
 using Beside = BesideComputation;
-inline constexpr std::array kBeside = {
-    Constant<Beside>{"gather", "", kSlowdown, kByHand,
-                     "times longer that an all-gather takes while computation runs",
-                     &Beside::gather},
-    Constant<Beside>{"reduce", "", kSlowdown, kByHand,
-                     "the same of a reduce-scatter and an all-reduce", &Beside::reduce},
-    Constant<Beside>{"exchange", "", kSlowdown, kByHand,
-                     "the same of an all-to-all, of messages and of an exchange of tokens",
-                     &Beside::exchange},
-};
+inline constexpr auto kBeside = std::to_array<Constant<Beside>>(
+    {{"gather", "", kSlowdown, kByHand,
+      "times longer that an all-gather takes while computation runs", &Beside::gather},
+     {"reduce", "", kSlowdown, kByHand, "the same of a reduce-scatter and an all-reduce",
+      &Beside::reduce},
+     {"exchange", "", kSlowdown, kByHand,
+      "the same of an all-to-all, of messages and of an exchange of tokens", &Beside::exchange}});
 
 inline constexpr auto kPartsOfTuning = [](auto& visit) {
   visit.part("ll", &TuningConstants::ll, parts_of(kTuning));

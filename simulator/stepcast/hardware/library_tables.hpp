@@ -15,41 +15,37 @@ inline constexpr Constant<Listed> listed(std::string_view key, std::string_view 
                                          double Listed::*member) {
   return {key, "", kTimes, kSearchedTimes, meaning, member};
 }
-inline constexpr std::array kListed = {
-    Constant<Listed>{"fill_share", "", limits::kShare, kByHand,
-                     "share of a copy's rate that writes without reads reach", &Listed::fill_share},
-    Constant<Listed>{"sort_ramps", "", kTimes, kByHand,
-                     "dependent round trips to memory of each kernel of a radix sort",
-                     &Listed::sort_ramps},
-    listed("filter_gradient_taps", "values for each tap of a short convolution's backward",
-           &Listed::filter_gradient_taps),
-    listed("silu_filter_taps", "values for each tap of a short convolution with SiLU, forward",
-           &Listed::silu_filter_taps),
-    listed("silu_filter_values", "and those besides its taps", &Listed::silu_filter_values),
-    listed("silu_filter_gradient_taps", "values for each tap of its backward",
-           &Listed::silu_filter_gradient_taps),
-    listed("served_fp4_values", "values of an inference library's quantisation to fp4",
-           &Listed::served_fp4_values),
-    Constant<Listed>{"served_fp4_rows", "", kTimes, kByHand,
-                     "rows of it that keep a unit busy, each walked along by a group of threads",
-                     &Listed::served_fp4_rows},
-    listed("transpose_in_norm_values", "values of a transposed result that a norm also writes",
-           &Listed::transpose_in_norm_values),
-    listed("list_cast_values", "values of a conversion of a list of tensors",
-           &Listed::list_cast_values),
-    listed("list_copy_values", "values of a copy of a list of tensors", &Listed::list_copy_values),
-    listed("sgd_values", "parameters of a fused Adam step that one of SGD costs",
-           &Listed::sgd_values),
-    listed("sgd_momentum_values", "the same of SGD with momentum", &Listed::sgd_momentum_values),
-};
+inline constexpr auto kListed = std::to_array<Constant<Listed>>(
+    {{"fill_share", "", limits::kShare, kByHand,
+      "share of a copy's rate that writes without reads reach", &Listed::fill_share},
+     {"sort_ramps", "", kTimes, kByHand,
+      "dependent round trips to memory of each kernel of a radix sort", &Listed::sort_ramps},
+     listed("filter_gradient_taps", "values for each tap of a short convolution's backward",
+            &Listed::filter_gradient_taps),
+     listed("silu_filter_taps", "values for each tap of a short convolution with SiLU, forward",
+            &Listed::silu_filter_taps),
+     listed("silu_filter_values", "and those besides its taps", &Listed::silu_filter_values),
+     listed("silu_filter_gradient_taps", "values for each tap of its backward",
+            &Listed::silu_filter_gradient_taps),
+     listed("served_fp4_values", "values of an inference library's quantisation to fp4",
+            &Listed::served_fp4_values),
+     {"served_fp4_rows", "", kTimes, kByHand,
+      "rows of it that keep a unit busy, each walked along by a group of threads",
+      &Listed::served_fp4_rows},
+     listed("transpose_in_norm_values", "values of a transposed result that a norm also writes",
+            &Listed::transpose_in_norm_values),
+     listed("list_cast_values", "values of a conversion of a list of tensors",
+            &Listed::list_cast_values),
+     listed("list_copy_values", "values of a copy of a list of tensors", &Listed::list_copy_values),
+     listed("sgd_values", "parameters of a fused Adam step that one of SGD costs",
+            &Listed::sgd_values),
+     listed("sgd_momentum_values", "the same of SGD with momentum", &Listed::sgd_momentum_values)});
 
 using Passes = UnfusedPasses;
-inline constexpr std::array kPasses = {
-    Constant<Passes>{"forward", "", kTimes, kByHand,
-                     "passes of 2 bytes over the scores of attention that no kernel fuses",
-                     &Passes::forward},
-    Constant<Passes>{"backward", "", kTimes, kByHand, "the same of backward", &Passes::backward},
-};
+inline constexpr auto kPasses = std::to_array<Constant<Passes>>(
+    {{"forward", "", kTimes, kByHand,
+      "passes of 2 bytes over the scores of attention that no kernel fuses", &Passes::forward},
+     {"backward", "", kTimes, kByHand, "the same of backward", &Passes::backward}});
 inline constexpr auto kUnfused = [](auto& visit) {
   using Unfused = UnfusedAttentionConstants;
   visit.part("plain", &Unfused::plain, parts_of(kPasses));
@@ -57,44 +53,40 @@ inline constexpr auto kUnfused = [](auto& visit) {
   visit.part("dropout", &Unfused::dropout, parts_of(kPasses));
 };
 
-inline constexpr std::array kCopies = {
-    Constant<CopyConstants>{"kernel_rate", "", limits::kShare, kByHand,
-                            "of a kernel that keeps its units, what passes in a second beside a "
-                            "copy",
-                            &CopyConstants::kernel_rate},
-    Constant<CopyConstants>{"copy_rate", "", limits::kShare, kByHand,
-                            "of the copy, what passes meanwhile: it runs in the kernel's tail",
-                            &CopyConstants::copy_rate},
-};
+inline constexpr auto kCopies = std::to_array<Constant<CopyConstants>>(
+    {{"kernel_rate", "", limits::kShare, kByHand,
+      "of a kernel that keeps its units, what passes in a second beside a "
+      "copy",
+      &CopyConstants::kernel_rate},
+     {"copy_rate", "", limits::kShare, kByHand,
+      "of the copy, what passes meanwhile: it runs in the kernel's tail",
+      &CopyConstants::copy_rate}});
 
 using Clocks = ClockConstants;
-inline constexpr std::array kClocks = {
-    Constant<Clocks>{"cool_calls", "", limits::kCounted, kByHand,
-                     "calls of a kernel that a measurement on a cool GPU makes before it reports",
-                     &Clocks::cool_calls},
-    Constant<Clocks>{"mixed_duty", "", limits::kShare, kByHand,
-                     "share of the time that measurements which follow each other run kernels, and "
-                     "not what prepares them",
-                     &Clocks::mixed_duty},
-    Constant<Clocks>{"surely_within", "", limits::kShare, kByHand,
-                     "share of the allowed power, below which a step priced roughly is taken to "
-                     "run at the peak clock",
-                     &Clocks::surely_within},
-};
+inline constexpr auto kClocks = std::to_array<Constant<Clocks>>(
+    {{"cool_calls", "", limits::kCounted, kByHand,
+      "calls of a kernel that a measurement on a cool GPU makes before it reports",
+      &Clocks::cool_calls},
+     {"mixed_duty", "", limits::kShare, kByHand,
+      "share of the time that measurements which follow each other run kernels, and "
+      "not what prepares them",
+      &Clocks::mixed_duty},
+     {"surely_within", "", limits::kShare, kByHand,
+      "share of the allowed power, below which a step priced roughly is taken to "
+      "run at the peak clock",
+      &Clocks::surely_within}});
 
 using Units = UnitChoiceConstants;
-inline constexpr std::array kUnitChoice = {
-    Constant<Units>{"read_rate", "GB/s", limits::kGigabytesPerSecond, kByHand,
-                    "of a unit, that the choice of units reckons with", &Units::read_rate},
-    Constant<Units>{"write_rate", "GB/s", limits::kGigabytesPerSecond, kByHand,
-                    "the same of writes", &Units::write_rate},
-    Constant<Units>{"margin", "", Range<double>{1.0, 10.0}, kByHand,
-                    "units that are taken over those that keep up with the links", &Units::margin},
-    Constant<Units>{"link_share", "", limits::kShare, kByHand,
-                    "of the links' wire rate that it reckons with", &Units::link_share},
-    Constant<Units>{"fewest", "", limits::kCounted, kByHand, "units that it takes at least",
-                    &Units::fewest},
-};
+inline constexpr auto kUnitChoice = std::to_array<Constant<Units>>(
+    {{"read_rate", "GB/s", limits::kGigabytesPerSecond, kByHand,
+      "of a unit, that the choice of units reckons with", &Units::read_rate},
+     {"write_rate", "GB/s", limits::kGigabytesPerSecond, kByHand, "the same of writes",
+      &Units::write_rate},
+     {"margin", "", Range<double>{1.0, 10.0}, kByHand,
+      "units that are taken over those that keep up with the links", &Units::margin},
+     {"link_share", "", limits::kShare, kByHand, "of the links' wire rate that it reckons with",
+      &Units::link_share},
+     {"fewest", "", limits::kCounted, kByHand, "units that it takes at least", &Units::fewest}});
 
 inline constexpr auto kParts = [](auto& visit) {
   using File = LibraryConstants;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of products in 8 and 4 bits: what makes them, in which layouts, and what is kept of
-// them.
 #include "stepcast/layer/block_builder.hpp"
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 namespace stepcast {
 namespace {
 
+// Whether a product reads what the norm before attention gives.
 bool reads_attention_norm(OpId id) {
   return id == OpId::kAttentionQkv || id == OpId::kAttentionQ || id == OpId::kAttentionK ||
          id == OpId::kAttentionV;
@@ -358,6 +357,9 @@ BlockOps BlockBuilder::finish() {
   return std::move(ops_);
 }
 
+// Operands of products in 8 and 4 bits: what makes them, in which layouts, and what is kept of
+// them.
+//
 // Scaled products read x (forward), dy and the transposes of both (backward) in 8 or 4 bits; the
 // weight's copy is made once a micro-batch, or where it is frozen perhaps once for good. The
 // transposes are a second result of the same kernels; those of x and dy are for the weight

@@ -15,6 +15,8 @@
 namespace stepcast {
 namespace {
 
+// Whether what a plan needs fits a GPU.
+//
 // A pool that is taken at the start leaves the driver and the communicators what it does not take.
 bool overflows(const StageMemory& stage, Bytes capacity) {
   return stage.pool_share < 1.0 ? stage.total() > stage.pool_share * capacity

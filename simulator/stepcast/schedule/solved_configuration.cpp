@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/memory/memory_footprint.hpp"
-#include "stepcast/schedule/optimizer_offload.hpp"
+#include "stepcast/schedule/host_launches.hpp"
 #include "stepcast/schedule/paired_passes.hpp"
 
 namespace stepcast {

@@ -5,7 +5,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/layer/built_stage.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
-#include "stepcast/schedule/optimizer_offload.hpp"
+#include "stepcast/schedule/host_launches.hpp"
 
 namespace stepcast::muon_step_test {
 namespace {
