@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/operators/operator_line.hpp"
+#include "stepcast/operator_lines/operator_line.hpp"
 
 namespace stepcast {
 

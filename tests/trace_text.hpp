@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "traces/trace_recording.hpp"
+#include "trace_reader/trace_recording.hpp"
 
 namespace stepcast::test {
 

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "stepcast/graph/op.hpp"
 #include "stepcast/hardware/device_spec.hpp"
+#include "stepcast/model/op.hpp"
 
 namespace stepcast {
 

@@ -15,16 +15,16 @@
 //            LL: (V + own) / R, over the network twice the volume; hops unhidden
 //   a ring through k > 1 domains leaves each of them, and so loads the links of g - 1 of g ranks: B
 //            is g / (g - 1) of that of a ring which closes inside
-//   others   graph/collective_algorithm.cpp
+//   others   model/collective_algorithm.cpp
 //
 // Assumes an otherwise idle fabric, ranks that start together, and both directions of a link at
 // full rate. Wrong where ranks of other groups share the NICs at other times than all at once, and
 // for the slow tail of adaptive routing.
 #pragma once
 
-#include "stepcast/graph/op.hpp"
 #include "stepcast/hardware/collective_constants.hpp"
 #include "stepcast/hardware/link_group.hpp"
+#include "stepcast/model/op.hpp"
 
 namespace stepcast {
 

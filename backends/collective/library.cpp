@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives as NCCL and RCCL run them: their algorithms and protocols, and their choice by size.
-// The equations stand in collective_time.hpp and graph/collective_algorithm.cpp.
+// The equations stand in collective_time.hpp and model/collective_algorithm.cpp.
 #include "backends/builtin_backends.hpp"
 #include "backends/collective/collective_time.hpp"
 #include "stepcast/dispatchers/dispatcher_table.hpp"

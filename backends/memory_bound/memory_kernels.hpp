@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <span>
 
-#include "stepcast/graph/op.hpp"
 #include "stepcast/hardware/library_constants.hpp"
+#include "stepcast/model/op.hpp"
 
 namespace stepcast {
 

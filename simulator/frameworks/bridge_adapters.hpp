@@ -14,7 +14,7 @@
 #include "frameworks/imported_experiment.hpp"
 #include "frameworks/setting_reader.hpp"
 #include "stepcast/config/config_node.hpp"
-#include "stepcast/graph/trained_weights.hpp"
+#include "stepcast/model/trained_weights.hpp"
 
 namespace stepcast {
 

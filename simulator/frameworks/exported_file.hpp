@@ -17,7 +17,7 @@
 #include "stepcast/base/error.hpp"
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/graph/trained_weights.hpp"
+#include "stepcast/model/trained_weights.hpp"
 
 namespace stepcast {
 

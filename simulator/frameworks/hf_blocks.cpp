@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "stepcast/config/value_message.hpp"
-#include "stepcast/graph/model_ranges.hpp"
+#include "stepcast/model/model_ranges.hpp"
 
 namespace stepcast {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "stepcast/config/mapping_reader.hpp"
-#include "stepcast/graph/model_spec.hpp"
+#include "stepcast/model/model_spec.hpp"
 
 namespace stepcast {
 

@@ -11,7 +11,7 @@
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/config/value_message.hpp"
-#include "stepcast/graph/model_ranges.hpp"
+#include "stepcast/model/model_ranges.hpp"
 
 namespace stepcast {
 namespace {

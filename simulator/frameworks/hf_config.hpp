@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "stepcast/graph/model_spec.hpp"
+#include "stepcast/model/model_spec.hpp"
 
 namespace stepcast {
 

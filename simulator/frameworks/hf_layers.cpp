@@ -8,7 +8,7 @@
 
 #include "frameworks/hf_blocks.hpp"
 #include "stepcast/config/value_message.hpp"
-#include "stepcast/graph/model_ranges.hpp"
+#include "stepcast/model/model_ranges.hpp"
 
 namespace stepcast {
 namespace {

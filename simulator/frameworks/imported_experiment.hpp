@@ -19,8 +19,8 @@
 
 #include "frameworks/setting_reader.hpp"
 #include "stepcast/config/config_node.hpp"
-#include "stepcast/graph/model_spec.hpp"
 #include "stepcast/hardware/data_root.hpp"
+#include "stepcast/model/model_spec.hpp"
 
 namespace stepcast {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "frameworks/imported_experiment.hpp"
-#include "stepcast/graph/model_spec.hpp"
 #include "stepcast/hardware/data_root.hpp"
+#include "stepcast/model/model_spec.hpp"
 
 namespace stepcast {
 

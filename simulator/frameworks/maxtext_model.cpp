@@ -6,7 +6,7 @@
 #include "frameworks/known_model.hpp"
 #include "frameworks/maxtext.hpp"
 #include "stepcast/base/nearest_name.hpp"
-#include "stepcast/graph/model_ranges.hpp"
+#include "stepcast/model/model_ranges.hpp"
 
 namespace stepcast {
 namespace {

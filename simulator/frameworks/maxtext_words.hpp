@@ -8,7 +8,7 @@
 
 #include "frameworks/setting_reader.hpp"
 #include "frameworks/words.hpp"
-#include "stepcast/graph/model_spec.hpp"
+#include "stepcast/model/model_spec.hpp"
 
 namespace stepcast {
 

@@ -12,7 +12,7 @@
 #include "frameworks/imported_experiment.hpp"
 #include "frameworks/setting_reader.hpp"
 #include "stepcast/config/framework_keys.hpp"
-#include "stepcast/graph/model_spec.hpp"
+#include "stepcast/model/model_spec.hpp"
 
 namespace stepcast {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "stepcast/graph/model_spec.hpp"
 #include "stepcast/hardware/data_root.hpp"
+#include "stepcast/model/model_spec.hpp"
 
 namespace stepcast {
 

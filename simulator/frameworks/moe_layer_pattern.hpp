@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepcast/graph/model_spec.hpp"
+#include "stepcast/model/model_spec.hpp"
 
 namespace stepcast {
 

@@ -8,7 +8,7 @@
 
 #include "frameworks/setting_reader.hpp"
 #include "stepcast/config/config_writer.hpp"
-#include "stepcast/graph/model_spec.hpp"
+#include "stepcast/model/model_spec.hpp"
 
 namespace stepcast {
 

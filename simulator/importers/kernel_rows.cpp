@@ -10,7 +10,7 @@
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/value_message.hpp"
-#include "stepcast/operators/op_text.hpp"
+#include "stepcast/operator_lines/op_text.hpp"
 
 namespace stepcast {
 namespace {

@@ -11,7 +11,7 @@
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/config/value_message.hpp"
 #include "stepcast/validation/error_summary.hpp"
-#include "traces/step_trace.hpp"
+#include "trace_reader/step_trace.hpp"
 
 namespace stepcast {
 namespace {

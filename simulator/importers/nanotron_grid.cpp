@@ -9,9 +9,9 @@
 #include <string>
 
 #include "stepcast/base/real.hpp"
-#include "stepcast/graph/model_ranges.hpp"
-#include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
+#include "stepcast/model/model_ranges.hpp"
+#include "stepcast/model/parameter_inventory.hpp"
 
 namespace stepcast {
 namespace {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "importers/measurement_formats.hpp"
-#include "stepcast/graph/model_spec.hpp"
+#include "stepcast/model/model_spec.hpp"
 
 namespace stepcast {
 
@@ -75,7 +75,7 @@ std::string nanotron_stages(const ModelSpec& model, std::int64_t ranks);
 // The programs (programs/kernels.py and its relatives) replay captured graphs of calls, except
 // where a comment says so.
 
-// An operator line (operators/operator_line.hpp) with `gpu` and `s`, the seconds that it took;
+// An operator line (operator_lines/operator_line.hpp) with `gpu` and `s`, the seconds that it took;
 // `group`, `source`, `clock_mhz` and `watts` if given. Other keys are remarks.
 void read_timed_operator(ForeignRow& row, std::vector<Record>& records);
 

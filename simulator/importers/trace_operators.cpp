@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "importers/published_names.hpp"
-#include "traces/work_shape.hpp"
+#include "trace_reader/work_shape.hpp"
 
 namespace stepcast {
 namespace {

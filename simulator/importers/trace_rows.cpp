@@ -9,8 +9,8 @@
 
 #include "importers/row_readers.hpp"
 #include "stepcast/result/expected_error.hpp"
-#include "traces/predicted_categories.hpp"
-#include "traces/step_trace.hpp"
+#include "trace_reader/predicted_categories.hpp"
+#include "trace_reader/step_trace.hpp"
 
 namespace stepcast {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stepcast/graph/model_ranges.hpp"
+#include "stepcast/model/model_ranges.hpp"
 
 namespace stepcast {
 namespace {

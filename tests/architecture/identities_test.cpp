@@ -32,7 +32,7 @@ const std::vector<Subject>& subjects() {
       {"the printed name of an operator or of a tensor",
        std::regex(
            R"re("(attention|mlp|moe|experts|shared_expert|head|mtp|fsdp|dp|tp|gradient)\.[a-z_.]*")re"),
-       {"simulator/stepcast/graph/op_id.hpp", "simulator/stepcast/layer/saved_tensor.cpp"}},
+       {"simulator/stepcast/model/op_id.hpp", "simulator/stepcast/layer/saved_tensor.cpp"}},
       {"a comparison of an operator's printed name",
        std::regex(R"(\bname\((op|[a-z_.\[\]]*\.op|[a-z_]+\[[a-z]+\])\.id\))" + kCompared),
        {}},
@@ -40,8 +40,8 @@ const std::vector<Subject>& subjects() {
        std::regex(R"((\.|->)name)" + kCompared),
        {// What is written is looked up in a table of what may be written.
         "simulator/stepcast/base/dtype.hpp", "simulator/stepcast/config/mapping_reader.hpp",
-        "simulator/stepcast/operators/operator_line.cpp", "simulator/stepcast/plan/plan_keys.cpp",
-        "simulator/stepcast/plan/training_keys.cpp",
+        "simulator/stepcast/operator_lines/operator_line.cpp",
+        "simulator/stepcast/plan/plan_keys.cpp", "simulator/stepcast/plan/training_keys.cpp",
         "simulator/stepcast/sweep/constraint_expression.cpp", "backends/builtin_backends.cpp",
         // Keys of a framework's file and words of a command line are found by what they are called.
         "simulator/frameworks/", "simulator/stepcast/api/listings.cpp",
@@ -49,7 +49,7 @@ const std::vector<Subject>& subjects() {
         // A model that a file holds is given back by its name only if it has one.
         "simulator/stepcast/experiment/experiment.cpp",
         // Events of a profiler have no other sign of what they are.
-        "simulator/traces/trace_recording.cpp"}},
+        "simulator/trace_reader/trace_recording.cpp"}},
   };
   return rows;
 }

@@ -25,15 +25,15 @@ struct Layer {
   int rank;
 };
 constexpr std::array kLayers = {
-    Layer{"base", 0},         Layer{"config", 1},      Layer{"hardware", 2},
-    Layer{"graph", 3},        Layer{"plan", 4},        Layer{"layer", 5},
-    Layer{"pipeline", 6},     Layer{"memory", 7},      Layer{"settle", 8},
-    Layer{"cost", 8},         Layer{"dispatchers", 9}, Layer{"operators", 9},
-    Layer{"backends", 10},    Layer{"schedule", 10},   Layer{"result", 11},
-    Layer{"experiment", 12},  Layer{"sweep", 13},      Layer{"validation", 13},
-    Layer{"trace", 13},       Layer{"traces", 14},     Layer{"frameworks", 14},
-    Layer{"calibration", 14}, Layer{"importers", 15},  Layer{"report", 15},
-    Layer{"api", 16},         Layer{"pages", 16},      Layer{"cli", 17},
+    Layer{"base", 0},          Layer{"config", 1},        Layer{"hardware", 2},
+    Layer{"model", 3},         Layer{"plan", 4},          Layer{"layer", 5},
+    Layer{"pipeline", 6},      Layer{"memory", 7},        Layer{"settle", 8},
+    Layer{"cost", 8},          Layer{"dispatchers", 9},   Layer{"operator_lines", 9},
+    Layer{"backends", 10},     Layer{"schedule", 10},     Layer{"result", 11},
+    Layer{"experiment", 12},   Layer{"sweep", 13},        Layer{"validation", 13},
+    Layer{"trace_writer", 13}, Layer{"trace_reader", 14}, Layer{"frameworks", 14},
+    Layer{"calibration", 14},  Layer{"importers", 15},    Layer{"report", 15},
+    Layer{"api", 16},          Layer{"pages", 16},        Layer{"cli", 17},
     Layer{"python", 17}};
 
 std::optional<int> rank_of(const std::string& layer) {
@@ -114,7 +114,7 @@ bool allowed(const std::string& from, const std::string& to) {
   if (to == "frameworks" && from == "importers") {
     return true;  // runs that were published were launched by files of frameworks
   }
-  if (from == "report" && (to == "calibration" || to == "traces")) {
+  if (from == "report" && (to == "calibration" || to == "trace_reader")) {
     return true;  // it prints what they find
   }
   if (to == "importers" || to == "frameworks" || to == "calibration") {
@@ -123,7 +123,7 @@ bool allowed(const std::string& from, const std::string& to) {
   if (to == "pages") {
     return from == "api";
   }
-  if (to == "traces") {
+  if (to == "trace_reader") {
     return from == "importers" || from == "api";
   }
   const std::optional<int> a = rank_of(from);
@@ -132,11 +132,11 @@ bool allowed(const std::string& from, const std::string& to) {
 }
 
 TEST_CASE("the rule allows what points down and refuses what points up", "[architecture]") {
-  CHECK(allowed("cost", "graph"));
+  CHECK(allowed("cost", "model"));
   CHECK(allowed("experiment", "result"));
   CHECK(allowed("report", "experiment"));
   CHECK(allowed("report", "validation"));
-  CHECK(allowed("report", "traces"));
+  CHECK(allowed("report", "trace_reader"));
   CHECK(allowed("api", "backends"));
   CHECK_FALSE(allowed("cli", "backends"));
   CHECK(allowed("backends", "cost"));
@@ -144,21 +144,21 @@ TEST_CASE("the rule allows what points down and refuses what points up", "[archi
   CHECK_FALSE(allowed("backends", "sweep"));
   CHECK_FALSE(allowed("backends", "validation"));
   CHECK_FALSE(allowed("plan", "layer"));
-  CHECK_FALSE(allowed("cost", "operators"));
-  CHECK(allowed("backends", "operators"));
+  CHECK_FALSE(allowed("cost", "operator_lines"));
+  CHECK(allowed("backends", "operator_lines"));
   CHECK_FALSE(allowed("experiment", "report"));
   CHECK_FALSE(allowed("sweep", "report"));
   CHECK_FALSE(allowed("validation", "report"));
-  CHECK_FALSE(allowed("traces", "report"));
+  CHECK_FALSE(allowed("trace_reader", "report"));
   CHECK_FALSE(allowed("importers", "report"));
   CHECK_FALSE(allowed("result", "experiment"));
   CHECK_FALSE(allowed("experiment", "backends"));
   CHECK_FALSE(allowed("validation", "importers"));
   CHECK_FALSE(allowed("backends", "importers"));
-  CHECK_FALSE(allowed("validation", "traces"));
-  CHECK_FALSE(allowed("traces", "importers"));
-  CHECK(allowed("traces", "experiment"));
-  CHECK(allowed("importers", "traces"));
+  CHECK_FALSE(allowed("validation", "trace_reader"));
+  CHECK_FALSE(allowed("trace_reader", "importers"));
+  CHECK(allowed("trace_reader", "experiment"));
+  CHECK(allowed("importers", "trace_reader"));
   CHECK(allowed("importers", "frameworks"));
   CHECK_FALSE(allowed("frameworks", "importers"));
   CHECK_FALSE(allowed("validation", "frameworks"));
@@ -201,7 +201,7 @@ TEST_CASE("a header of the product is included by its path from an include root"
     for (const std::string& include : quoted_includes(file)) {
       if (include.starts_with("stepcast/") || include.starts_with("cli/") ||
           include.starts_with("importers/") || include.starts_with("frameworks/") ||
-          include.starts_with("traces/") || include.starts_with("pages/")) {
+          include.starts_with("trace_reader/") || include.starts_with("pages/")) {
         CAPTURE(include);
         CHECK(fs::exists(kRoot / "simulator" / include));
       }

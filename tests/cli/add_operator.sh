@@ -12,7 +12,7 @@ source "$here/scratch_tree.sh"
 cd "$copy"
 
 # 1. The kind: x and y forward; dy, x and dx backward.
-sed -i 's/^  ROW(kOptimizer, .*)$/& \\\n  ROW(kSoftCap, soft_cap, 2, 3, kElementwise)/' simulator/stepcast/graph/memory_bound_kind.hpp
+sed -i 's/^  ROW(kOptimizer, .*)$/& \\\n  ROW(kSoftCap, soft_cap, 2, 3, kElementwise)/' simulator/stepcast/model/memory_bound_kind.hpp
 
 # A kind without its kernels is refused by the compiler.
 if "${CXX:-c++}" -std=c++20 -fsyntax-only -Isimulator -I. backends/memory_bound/memory_kernels.cpp 2>"$made/out"; then
@@ -26,7 +26,7 @@ sed -i 's/^    {Kind::kOptimizer, .*$/&\n    any(Kind::kSoftCap, {list(stream(2)
   backends/memory_bound/memory_kernels.cpp
 
 # 3. The operator of a step, and where a dense feed-forward runs it.
-sed -i 's/^  ROW(kMlpActivation, .*$/&\n  ROW(kMlpSoftCap, "mlp.soft_cap") \\/' simulator/stepcast/graph/op_id.hpp
+sed -i 's/^  ROW(kMlpActivation, .*$/&\n  ROW(kMlpSoftCap, "mlp.soft_cap") \\/' simulator/stepcast/model/op_id.hpp
 sed -i 's/^    build_.activation(OpId::kMlpActivation, .*$/    build_.memory_bound(OpId::kMlpSoftCap, Kind::kSoftCap, rows, width, Implementation::kFused);\n&/' \
   simulator/stepcast/layer/layer_expansion.cpp
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/targets.hpp"
 #include "model_text.hpp"
-#include "stepcast/graph/model_flops.hpp"
-#include "stepcast/graph/model_spec.hpp"
-#include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/model/model_flops.hpp"
+#include "stepcast/model/model_spec.hpp"
+#include "stepcast/model/parameter_inventory.hpp"
 
 namespace stepcast::fuzz {
 

@@ -5,7 +5,7 @@
 #include "fuzz/targets.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/operators/operator_line.hpp"
+#include "stepcast/operator_lines/operator_line.hpp"
 
 namespace stepcast::fuzz {
 namespace {

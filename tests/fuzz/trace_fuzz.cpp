@@ -4,8 +4,8 @@
 
 #include "fuzz/targets.hpp"
 #include "stepcast/base/error.hpp"
-#include "traces/measured_step.hpp"
-#include "traces/rank_waiting.hpp"
+#include "trace_reader/measured_step.hpp"
+#include "trace_reader/rank_waiting.hpp"
 
 namespace stepcast::fuzz {
 namespace {

@@ -5,7 +5,7 @@
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/graph/collective_algorithm.hpp"
+#include "stepcast/model/collective_algorithm.hpp"
 
 namespace stepcast::collective_property_test {
 namespace {

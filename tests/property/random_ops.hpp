@@ -9,7 +9,7 @@
 #include <random>
 #include <string_view>
 
-#include "stepcast/graph/op.hpp"
+#include "stepcast/model/op.hpp"
 
 namespace stepcast::test {
 

@@ -15,11 +15,11 @@
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
-#include "stepcast/operators/op_text.hpp"
+#include "stepcast/operator_lines/op_text.hpp"
 #include "stepcast/report/calibration_report.hpp"
 #include "stepcast/stepcast.hpp"
-#include "traces/step_trace.hpp"
-#include "traces/traced_kernels.hpp"
+#include "trace_reader/step_trace.hpp"
+#include "trace_reader/traced_kernels.hpp"
 
 namespace stepcast {
 namespace {

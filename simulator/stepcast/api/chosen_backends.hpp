@@ -8,7 +8,7 @@
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
 #include "stepcast/inputs.hpp"
-#include "stepcast/operators/operator_line.hpp"
+#include "stepcast/operator_lines/operator_line.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 
 namespace stepcast {

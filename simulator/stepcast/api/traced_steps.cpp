@@ -14,7 +14,7 @@
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/report/trace_report.hpp"
 #include "stepcast/stepcast.hpp"
-#include "stepcast/trace/step_trace.hpp"
+#include "stepcast/trace_writer/step_trace.hpp"
 
 namespace stepcast {
 namespace {

@@ -13,7 +13,7 @@
 #include "stepcast/stepcast.hpp"
 #include "stepcast/validation/timed_runs.hpp"
 #include "stepcast/validation/validate.hpp"
-#include "traces/step_trace.hpp"
+#include "trace_reader/step_trace.hpp"
 
 namespace stepcast {
 namespace {

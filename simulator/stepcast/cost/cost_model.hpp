@@ -15,9 +15,9 @@
 
 #include "stepcast/base/enum_names.hpp"
 #include "stepcast/cost/op_cost.hpp"
-#include "stepcast/graph/op.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
 #include "stepcast/hardware/device_spec.hpp"
+#include "stepcast/model/op.hpp"
 
 namespace stepcast {
 

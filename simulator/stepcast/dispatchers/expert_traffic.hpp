@@ -22,9 +22,9 @@
 #pragma once
 
 #include "stepcast/base/units.hpp"
-#include "stepcast/graph/op.hpp"
-#include "stepcast/graph/routing.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
+#include "stepcast/model/op.hpp"
+#include "stepcast/model/routing.hpp"
 
 namespace stepcast {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "stepcast/operators/op_text.hpp"
+#include "stepcast/operator_lines/op_text.hpp"
 
 namespace stepcast {
 namespace {

@@ -9,10 +9,10 @@
 #include "stepcast/experiment/goodput.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/reported_input.hpp"
-#include "stepcast/graph/model_remarks.hpp"
 #include "stepcast/hardware/constant.hpp"
 #include "stepcast/hardware/constant_files.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
+#include "stepcast/model/model_remarks.hpp"
 #include "stepcast/plan/run_spec.hpp"
 
 namespace stepcast {

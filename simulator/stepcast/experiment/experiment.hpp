@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "stepcast/graph/model_spec.hpp"
 #include "stepcast/hardware/cluster_scale.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
 #include "stepcast/hardware/data_root.hpp"
+#include "stepcast/model/model_spec.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/run_spec.hpp"
 #include "stepcast/plan/software_spec.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "stepcast/cost/power_state.hpp"
-#include "stepcast/graph/model_flops.hpp"
+#include "stepcast/model/model_flops.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {

@@ -5,7 +5,7 @@
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/hardware/data_root.hpp"
 #include "stepcast/hardware/device_spec.hpp"
-#include "stepcast/operators/operator_line.hpp"
+#include "stepcast/operator_lines/operator_line.hpp"
 
 namespace stepcast {
 namespace {

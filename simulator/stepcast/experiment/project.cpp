@@ -10,12 +10,12 @@
 #include "stepcast/experiment/plan_projector.hpp"
 #include "stepcast/experiment/projection_notes.hpp"
 #include "stepcast/experiment/settled_input.hpp"
-#include "stepcast/graph/model_flops.hpp"
-#include "stepcast/graph/parameter_inventory.hpp"
-#include "stepcast/graph/routing.hpp"
 #include "stepcast/layer/activation_inventory.hpp"
 #include "stepcast/layer/exchange_shape.hpp"
 #include "stepcast/layer/recompute_choice.hpp"
+#include "stepcast/model/model_flops.hpp"
+#include "stepcast/model/parameter_inventory.hpp"
+#include "stepcast/model/routing.hpp"
 #include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {

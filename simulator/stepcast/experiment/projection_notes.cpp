@@ -8,9 +8,9 @@
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
-#include "stepcast/graph/document_mask.hpp"
 #include "stepcast/hardware/device_spec.hpp"
 #include "stepcast/hardware/link_group.hpp"
+#include "stepcast/model/document_mask.hpp"
 #include "stepcast/plan/written_input.hpp"
 #include "stepcast/schedule/operator_inventory.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/layer/exchange_rules.hpp"
 
-#include "stepcast/graph/routing.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
+#include "stepcast/model/routing.hpp"
 
 namespace stepcast {
 namespace {

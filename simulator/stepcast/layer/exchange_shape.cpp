@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stepcast/graph/routing.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
+#include "stepcast/model/routing.hpp"
 
 namespace stepcast {
 namespace {

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "stepcast/graph/routing.hpp"
 #include "stepcast/layer/layer_expansion.hpp"
+#include "stepcast/model/routing.hpp"
 
 namespace stepcast {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "stepcast/base/enum_names.hpp"
-#include "stepcast/graph/model_spec.hpp"
+#include "stepcast/model/model_spec.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/software_spec.hpp"
 

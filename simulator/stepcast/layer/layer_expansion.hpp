@@ -7,9 +7,9 @@
 // x k x n and wgrad n x k x m.
 #pragma once
 
-#include "stepcast/graph/model_spec.hpp"
-#include "stepcast/graph/op.hpp"
 #include "stepcast/layer/saved_tensor.hpp"
+#include "stepcast/model/model_spec.hpp"
+#include "stepcast/model/op.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/software_spec.hpp"
 #include "stepcast/plan/training_recipe.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "stepcast/base/units.hpp"
-#include "stepcast/graph/op_id.hpp"
+#include "stepcast/model/op_id.hpp"
 #include "stepcast/plan/training_recipe.hpp"
 
 namespace stepcast {

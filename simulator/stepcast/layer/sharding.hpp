@@ -2,8 +2,8 @@
 // The parameters that one rank of a stage holds.
 #pragma once
 
-#include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/layer/weight_matrix.hpp"
+#include "stepcast/model/parameter_inventory.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/software_spec.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/model/parameter_inventory.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/software_spec.hpp"
 #include "stepcast/plan/training_recipe.hpp"

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "stepcast/graph/model_spec.hpp"
+#include "stepcast/model/model_spec.hpp"
 #include "stepcast/pipeline/pipeline_stages.hpp"
 #include "stepcast/plan/software_spec.hpp"
 

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "stepcast/graph/op.hpp"
+#include "stepcast/model/op.hpp"
 
 namespace stepcast {
 

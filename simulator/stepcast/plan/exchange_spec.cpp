@@ -7,7 +7,7 @@
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/settings.hpp"
-#include "stepcast/graph/weighted_choice.hpp"
+#include "stepcast/model/weighted_choice.hpp"
 #include "stepcast/plan/written_input.hpp"
 
 namespace stepcast {

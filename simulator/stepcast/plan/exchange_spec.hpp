@@ -13,7 +13,7 @@
 //                           groups_per_token, zipf with zipf_exponent, counts with counts, learned
 //                           with max_violation
 //   redundant_experts       0: places for copies of the most loaded experts, over all ranks of ep
-//                           (graph/routing.hpp)
+//                           (model/routing.hpp)
 //   receive_buffer          dynamic, worst_case, or capacity with capacity_factor
 //   pad_multiple            0
 //   offset_aware_activation the dispatcher's: whether the experts' activation skips the rows that
@@ -31,8 +31,8 @@
 #include <vector>
 
 #include "stepcast/config/mapping_reader.hpp"
-#include "stepcast/graph/model_spec.hpp"
-#include "stepcast/graph/op.hpp"
+#include "stepcast/model/model_spec.hpp"
+#include "stepcast/model/op.hpp"
 
 namespace stepcast {
 

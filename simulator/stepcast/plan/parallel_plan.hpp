@@ -17,7 +17,7 @@
 
 #include "stepcast/base/enum_names.hpp"
 #include "stepcast/config/mapping_reader.hpp"
-#include "stepcast/graph/op.hpp"
+#include "stepcast/model/op.hpp"
 #include "stepcast/plan/axis_order.hpp"
 #include "stepcast/plan/exchange_spec.hpp"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "stepcast/config/mapping_reader.hpp"
-#include "stepcast/graph/op.hpp"
 #include "stepcast/hardware/attention_support.hpp"
+#include "stepcast/model/op.hpp"
 #include "stepcast/plan/exchange_spec.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 

@@ -11,8 +11,8 @@
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/enum_names.hpp"
 #include "stepcast/config/mapping_reader.hpp"
-#include "stepcast/graph/document_mask.hpp"
-#include "stepcast/graph/trained_weights.hpp"
+#include "stepcast/model/document_mask.hpp"
+#include "stepcast/model/trained_weights.hpp"
 #include "stepcast/plan/optimizer_spec.hpp"
 
 namespace stepcast {

@@ -15,7 +15,7 @@
 
 #include <optional>
 
-#include "stepcast/graph/memory_bound_kind.hpp"
+#include "stepcast/model/memory_bound_kind.hpp"
 #include "stepcast/plan/optimizer_spec.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/software_spec.hpp"

@@ -5,7 +5,7 @@
 
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/operators/op_text.hpp"
+#include "stepcast/operator_lines/op_text.hpp"
 #include "stepcast/report/columns.hpp"
 #include "stepcast/report/explanation_report.hpp"
 #include "stepcast/report/projection_report.hpp"

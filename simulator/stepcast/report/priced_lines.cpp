@@ -11,7 +11,7 @@
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
 #include "stepcast/hardware/device_spec.hpp"
-#include "stepcast/operators/op_text.hpp"
+#include "stepcast/operator_lines/op_text.hpp"
 #include "stepcast/report/columns.hpp"
 
 namespace stepcast {

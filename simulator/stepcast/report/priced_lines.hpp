@@ -9,7 +9,7 @@
 #include "stepcast/base/error.hpp"
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
-#include "stepcast/operators/operator_line.hpp"
+#include "stepcast/operator_lines/operator_line.hpp"
 
 namespace stepcast {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/graph/model_flops.hpp"
-#include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/hardware/placed_constants.hpp"
+#include "stepcast/model/model_flops.hpp"
+#include "stepcast/model/parameter_inventory.hpp"
 
 namespace stepcast {
 

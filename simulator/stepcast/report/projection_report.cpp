@@ -7,7 +7,7 @@
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/graph/model_flops.hpp"
+#include "stepcast/model/model_flops.hpp"
 #include "stepcast/plan/plan_text.hpp"
 #include "stepcast/report/projection_columns.hpp"
 #include "stepcast/report/step_reports.hpp"

@@ -7,7 +7,7 @@
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/json_dump.hpp"
-#include "stepcast/graph/model_flops.hpp"
+#include "stepcast/model/model_flops.hpp"
 #include "stepcast/report/columns.hpp"
 #include "stepcast/report/plan_lines.hpp"
 #include "stepcast/report/projection_report.hpp"

@@ -35,7 +35,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "traces/step_comparison.hpp"
+#include "trace_reader/step_comparison.hpp"
 
 namespace stepcast {
 

@@ -15,7 +15,7 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/config/mapping_reader.hpp"
-#include "stepcast/graph/model_spec.hpp"
+#include "stepcast/model/model_spec.hpp"
 
 namespace stepcast {
 

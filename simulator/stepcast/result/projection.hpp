@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "stepcast/config/config_node.hpp"
-#include "stepcast/graph/routing.hpp"
 #include "stepcast/hardware/provenance.hpp"
 #include "stepcast/layer/graph_capture.hpp"
 #include "stepcast/layer/saved_tensor.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
+#include "stepcast/model/routing.hpp"
 #include "stepcast/result/expected_error.hpp"
 #include "stepcast/result/training_run.hpp"
 #include "stepcast/schedule/step_time.hpp"

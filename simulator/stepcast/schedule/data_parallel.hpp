@@ -17,9 +17,9 @@
 // step.
 #pragma once
 
-#include "stepcast/graph/op.hpp"
 #include "stepcast/layer/layer_expansion.hpp"
 #include "stepcast/layer/sharding.hpp"
+#include "stepcast/model/op.hpp"
 
 namespace stepcast {
 

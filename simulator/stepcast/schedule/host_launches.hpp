@@ -5,8 +5,8 @@
 #pragma once
 
 #include "stepcast/cost/op_cost.hpp"
-#include "stepcast/graph/op.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
+#include "stepcast/model/op.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/software_spec.hpp"
 #include "stepcast/plan/training_recipe.hpp"

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "stepcast/graph/op.hpp"
 #include "stepcast/layer/layer_expansion.hpp"
 #include "stepcast/layer/sharding.hpp"
+#include "stepcast/model/op.hpp"
 
 namespace stepcast {
 

@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "stepcast/graph/op.hpp"
+#include "stepcast/model/op.hpp"
 #include "stepcast/schedule/stream_task.hpp"
 
 namespace stepcast {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "stepcast/base/units.hpp"
-#include "stepcast/graph/op.hpp"
 #include "stepcast/hardware/library_constants.hpp"
+#include "stepcast/model/op.hpp"
 
 namespace stepcast {
 

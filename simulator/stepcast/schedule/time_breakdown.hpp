@@ -5,7 +5,7 @@
 #include <array>
 
 #include "stepcast/base/units.hpp"
-#include "stepcast/graph/op.hpp"
+#include "stepcast/model/op.hpp"
 
 namespace stepcast {
 

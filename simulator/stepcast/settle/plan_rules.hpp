@@ -10,8 +10,8 @@
 
 #include <vector>
 
-#include "stepcast/graph/model_spec.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
+#include "stepcast/model/model_spec.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/reason.hpp"
 #include "stepcast/plan/software_spec.hpp"

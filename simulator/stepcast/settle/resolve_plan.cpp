@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
+#include "stepcast/model/parameter_inventory.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 #include "stepcast/plan/stage_layout.hpp"
 #include "stepcast/settle/plan_rules.hpp"

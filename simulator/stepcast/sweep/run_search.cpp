@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "stepcast/base/worker_arena.hpp"
-#include "stepcast/graph/model_flops.hpp"
+#include "stepcast/model/model_flops.hpp"
 #include "stepcast/sweep/run_choice.hpp"
 
 namespace stepcast {

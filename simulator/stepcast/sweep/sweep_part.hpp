@@ -33,7 +33,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "stepcast/graph/op.hpp"
+#include "stepcast/model/op.hpp"
 #include "stepcast/result/sweep_summary.hpp"
 #include "stepcast/sweep/chunk_store.hpp"
 #include "stepcast/sweep/file_fault.hpp"

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "stepcast/config/json_node.hpp"
-#include "stepcast/operators/op_text.hpp"
+#include "stepcast/operator_lines/op_text.hpp"
 
 namespace stepcast {
 namespace {

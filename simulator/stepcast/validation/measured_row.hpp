@@ -9,7 +9,7 @@
 
 #include "stepcast/experiment/lone_layer_study.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
-#include "stepcast/operators/operator_line.hpp"
+#include "stepcast/operator_lines/operator_line.hpp"
 #include "stepcast/result/metric.hpp"
 
 namespace stepcast {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/operators/operator_line.hpp"
+#include "stepcast/operator_lines/operator_line.hpp"
 #include "stepcast/result/validation.hpp"
 #include "stepcast/validation/canonical_record.hpp"
 

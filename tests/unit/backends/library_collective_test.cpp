@@ -5,7 +5,7 @@
 #include "backends/collective/collective_time.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/graph/collective_algorithm.hpp"
+#include "stepcast/model/collective_algorithm.hpp"
 
 namespace stepcast::library_collective_test {
 namespace {

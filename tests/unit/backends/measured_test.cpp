@@ -11,7 +11,7 @@
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/operators/operator_line.hpp"
+#include "stepcast/operator_lines/operator_line.hpp"
 #include "stepcast/report/step_reports.hpp"
 #include "text_file.hpp"
 

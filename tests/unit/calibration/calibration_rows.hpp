@@ -8,8 +8,8 @@
 #include "backends/builtin_backends.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/calibration/calibrate.hpp"
-#include "stepcast/operators/op_text.hpp"
-#include "stepcast/operators/operator_line.hpp"
+#include "stepcast/operator_lines/op_text.hpp"
+#include "stepcast/operator_lines/operator_line.hpp"
 
 namespace stepcast::test {
 

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
-#include "stepcast/operators/op_text.hpp"
+#include "stepcast/operator_lines/op_text.hpp"
 
 namespace stepcast::expert_traffic_test {
 namespace {

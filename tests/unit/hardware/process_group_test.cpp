@@ -2,7 +2,7 @@
 #include "stepcast/hardware/process_group.hpp"
 
 #include "catch.hpp"
-#include "stepcast/trace/process_groups.hpp"
+#include "stepcast/trace_writer/process_groups.hpp"
 
 namespace stepcast::process_group_test {
 namespace {

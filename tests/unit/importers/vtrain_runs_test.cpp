@@ -2,8 +2,8 @@
 #include "importers/row_readers.hpp"
 
 #include "catch.hpp"
-#include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/layer/sharding.hpp"
+#include "stepcast/model/parameter_inventory.hpp"
 #include "unit/importers/table_runs.hpp"
 
 namespace stepcast::vtrain_runs_test {

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
-#include "stepcast/trace/process_groups.hpp"
+#include "stepcast/trace_writer/process_groups.hpp"
 
 namespace stepcast::axis_order_test {
 namespace {

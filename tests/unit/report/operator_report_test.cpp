@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
-#include "stepcast/operators/op_text.hpp"
+#include "stepcast/operator_lines/op_text.hpp"
 #include "stepcast/report/text_layout.hpp"
 
 namespace stepcast::operator_report_test {

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/trace_writer/trace_frame.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "stepcast/base/ascii.hpp"
+#include "stepcast/config/json_dump.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::int64_t kHostOrder = 5;  // of processes on the page, as Kineto has it
+constexpr std::int64_t kDeviceOrder = 5'000'000;
+
+// --- the head -----------------------------------------------------------------------------------
+
+using Json = nlohmann::ordered_json;
+
+struct ComputeCapability {
+  std::int64_t major = 0;
+  std::int64_t minor = 0;
+};
+
+// The digits of an architecture's name: 90 is 9.0, 103 is 10.3; of 942 the last one is a stepping.
+ComputeCapability capability_of(const Architecture& architecture) {
+  std::int64_t number = 0;
+  for (const char letter : architecture.name) {
+    if (ascii::is_digit(letter)) {
+      number = 10 * number + (letter - '0');
+    }
+  }
+  if (architecture.runtime == DeviceRuntime::kHip) {
+    number /= 10;
+  }
+  return {number / 10, number % 10};
+}
+
+Json device_properties(const ClusterSpec& cluster) {
+  constexpr std::int64_t kWarp = 32;  // threads that run together, of CUDA; of HIP twice as many
+  const DeviceSpec& device = cluster.device;
+  const ComputeCapability capability = capability_of(device.architecture);
+  const bool hip = device.architecture.runtime == DeviceRuntime::kHip;
+  Json devices = Json::array();
+  for (std::int64_t id = 0; id < std::min(cluster.gpus(), cluster.gpus_per_node); ++id) {
+    devices.push_back({{"id", id},
+                       {"name", device.title},
+                       {"totalGlobalMem", std::llround(device.hbm.capacity.value())},
+                       {"computeMajor", capability.major},
+                       {"computeMinor", capability.minor},
+                       {"warpSize", hip ? 2 * kWarp : kWarp},
+                       {"numSms", device.compute_units}});
+  }
+  return devices;
+}
+
+Json distributed_info(std::int64_t rank, const std::vector<NamedGroup>& groups) {
+  Json configurations = Json::array();
+  for (const NamedGroup& group : groups) {
+    configurations.push_back({{"pg_name", group.name},
+                              {"pg_desc", group.description},
+                              {"backend_config", "cuda:nccl"},
+                              {"pg_size", group.ranks.size()},
+                              {"ranks", group.ranks}});
+  }
+  return {{"backend", "nccl"},
+          {"rank", rank},
+          {"world_size", groups.front().ranks.size()},
+          {"pg_count", groups.size()},
+          {"pg_config", configurations}};
+}
+
+// --- counters -----------------------------------------------------------------------------------
+// Numbers over the time of a step: what a rank's memory holds, its clock and its power.
+//
+// Activations rise with each forward that begins and fall with each backward that ends; the peak is
+// the one that `stepcast memory` reports, and a micro-batch counts for the same share of it in
+// every chunk. What else is held is at its size at the peak. Clock and power are those of the step:
+// the simulator has no other ones.
+
+struct CounterSeries {
+  std::string_view name;
+  double value = 0.0;
+};
+
+// A value of each series of one counter, which holds until the next sample.
+struct CounterSample {
+  std::string_view counter;
+  Seconds at;
+  std::vector<CounterSeries> series;
+};
+
+// One micro-batch's activations of one chunk, taken or given back.
+struct MemoryChange {
+  Seconds at;
+  int by = 0;
+};
+
+std::vector<MemoryChange> changes_of(const PlacedStep& step) {
+  std::vector<MemoryChange> changes;
+  for (const PlacedPass& pass : step.passes) {
+    if (pass.part == PassPart::kParameters || pass.part == PassPart::kOptimizer) {
+      continue;
+    }
+    const ActivationChange change = activation_change(pass.task);
+    if (change.taken != kNoChunk) {
+      changes.push_back({pass.start, 1});
+    }
+    if (change.returned != kNoChunk) {
+      changes.push_back({pass.end, -1});
+    }
+  }
+  std::ranges::stable_sort(changes, {}, &MemoryChange::at);
+  return changes;
+}
+
+int most_held(const std::vector<MemoryChange>& changes) {
+  int held = 0;
+  int most = 0;
+  for (const MemoryChange& change : changes) {
+    held += change.by;
+    most = std::max(most, held);
+  }
+  return most;
+}
+
+CounterSample memory_sample(Seconds at, const StageMemory& memory, double share) {
+  return {"memory",
+          at,
+          {{"parameters_bytes", memory.parameters.value()},
+           {"gradients_bytes", memory.gradients.value()},
+           {"optimizer_bytes", memory.optimizer.value()},
+           {"buffers_bytes", memory.buffers().value()},
+           {"activations_bytes", share * memory.activations.value()}}};
+}
+
+// By time; `memory` is that of the rank of `step`.
+std::vector<CounterSample> counter_samples(const PlacedStep& step, const Projection& projection,
+                                           const StageMemory& memory) {
+  constexpr double kMega = 1e6;
+  const std::vector<MemoryChange> changes = changes_of(step);
+  const int most = most_held(changes);
+  std::vector<CounterSample> samples;
+  for (const Seconds at : {Seconds{}, step.step}) {
+    samples.push_back({"clock", at, {{"MHz", projection.clock.value() / kMega}}});
+    samples.push_back({"power", at, {{"W", projection.power.value()}}});
+  }
+  samples.push_back(memory_sample({}, memory, 0.0));
+  int held = 0;
+  for (const MemoryChange& change : changes) {
+    held += change.by;
+    samples.push_back(memory_sample(change.at, memory, static_cast<double>(held) / most));
+  }
+  std::ranges::stable_sort(samples, {}, &CounterSample::at);
+  return samples;
+}
+
+// --- names and marks ----------------------------------------------------------------------------
+
+class FrameWriter {
+ public:
+  FrameWriter(const TraceFrame& frame, TraceJson& json)
+      : frame_(frame),
+        json_(json),
+        passes_stream_(TraceProcesses::stream(std::ssize(frame.device.threads))) {}
+
+  void annotate() const {
+    const std::int64_t end = std::max<std::int64_t>(nanoseconds(frame_.step.step), 2);
+    const auto add = [&](std::string_view category, std::string_view title, std::int64_t process,
+                         std::int64_t thread, std::int64_t from, std::int64_t to) {
+      std::string& text = json_.event();
+      append_slice(text, event_head(category, title, process), thread, from, std::max(from, to));
+      text += "}}";
+    };
+    constexpr std::string_view kStep = "ProfilerStep#0";
+    add("user_annotation", kStep, frame_.processes.host,
+        frame_.processes.thread(HostThread::kForward), frame_.first_call - kWrapper, end);
+    add("gpu_user_annotation", kStep, frame_.processes.device, passes_stream_, 0, end);
+    for (const PlacedPass& pass : frame_.step.passes) {
+      if (pass.part == PassPart::kParameters) {
+        continue;  // beside the passes of other chunks
+      }
+      std::string title(name(pass.part));
+      if (pass.part != PassPart::kOptimizer) {
+        title += " of micro-batch " + std::to_string(pass.task.micro_batch) + ", chunk " +
+                 std::to_string(pass.task.chunk);
+      }
+      add("gpu_user_annotation", title, frame_.processes.device, passes_stream_,
+          nanoseconds(pass.start), std::min(end, nanoseconds(pass.end)));
+    }
+  }
+
+  void count() const {
+    const std::vector<StageMemory>& memory = frame_.projection.memory;
+    const auto rank = static_cast<std::size_t>(pipeline_rank(frame_.projection.plan, frame_.rank));
+    for (const CounterSample& sample :
+         counter_samples(frame_.step, frame_.projection, memory[rank])) {
+      std::string& text = json_.event();
+      text += R"({"ph":"C","name":)" + json_string(sample.counter);
+      append_member(text, R"(,"pid":)", frame_.processes.device);
+      text += R"(,"tid":0,"ts":)";
+      append_microseconds(text, kOrigin + nanoseconds(sample.at));
+      text += R"(,"args":{)";
+      for (const CounterSeries& series : sample.series) {
+        text += (&series == sample.series.data() ? "" : ",") + json_string(series.name) + ":";
+        append_number(text, series.value);
+      }
+      text += "}}";
+    }
+  }
+
+  void name_processes() const {
+    const std::string device = "GPU " + std::to_string(frame_.processes.device);
+    for (const bool host : {true, false}) {
+      const std::int64_t process = host ? frame_.processes.host : frame_.processes.device;
+      const std::int64_t order = host ? kHostOrder : kDeviceOrder + frame_.processes.device;
+      metadata("process_name", process, 0,
+               R"("name":)" +
+                   json_string(host ? "python" : "stepcast, rank " + std::to_string(frame_.rank)));
+      metadata("process_labels", process, 0, R"("labels":)" + json_string(host ? "CPU" : device));
+      metadata("process_sort_index", process, 0, R"("sort_index":)" + std::to_string(order));
+    }
+    for (const HostThread thread : {HostThread::kForward, HostThread::kBackward}) {
+      const std::int64_t id = frame_.processes.thread(thread);
+      name_thread(frame_.processes.host, id,
+                  "thread " + std::to_string(id) +
+                      (thread == HostThread::kForward ? " (python)" : " (pt_autograd_0)"));
+    }
+    for (std::size_t i = 0; i < frame_.device.threads.size(); ++i) {
+      const DeviceThread& thread = frame_.device.threads[i];
+      const std::int64_t id = TraceProcesses::stream(static_cast<std::int64_t>(i));
+      name_thread(frame_.processes.device, id,
+                  "stream " + std::to_string(id) + " " + std::string(name(thread.stream)) +
+                      (thread.lane > 0 ? " " + std::to_string(thread.lane + 1) : ""));
+    }
+    name_thread(frame_.processes.device, passes_stream_, "passes");
+  }
+
+ private:
+  void metadata(std::string_view name, std::int64_t process, std::int64_t thread,
+                std::string_view arguments) const {
+    std::string& text = json_.event();
+    text += R"({"ph":"M","name":)" + json_string(name);
+    append_member(text, R"(,"pid":)", process);
+    append_member(text, R"(,"tid":)", thread);
+    text += R"(,"ts":0.000,"args":{)";
+    text += arguments;
+    text += "}}";
+  }
+
+  void name_thread(std::int64_t process, std::int64_t thread, const std::string& title) const {
+    metadata("thread_name", process, thread, R"("name":)" + json_string(title));
+    metadata("thread_sort_index", process, thread, R"("sort_index":)" + std::to_string(thread));
+  }
+
+  const TraceFrame& frame_;
+  TraceJson& json_;
+  std::int64_t passes_stream_;
+};
+
+}  // namespace
+
+std::string trace_head(const TraceFrame& frame, const std::vector<NamedGroup>& groups) {
+  constexpr double kMega = 1e6;
+  const Projection& projection = frame.projection;
+  const Json head = {{"schemaVersion", 1},
+                     {"deviceProperties", device_properties(frame.cluster)},
+                     {"record_shapes", 1},
+                     {"distributedInfo", distributed_info(frame.rank, groups)},
+                     {"projection",
+                      {{"program", "stepcast"},
+                       {"model", projection.model},
+                       {"gpu", projection.gpu},
+                       {"gpus", projection.gpus},
+                       {"rank", frame.rank},
+                       {"step_time_s", projection.time.step.value()},
+                       {"tokens_per_second_per_gpu", projection.tokens_per_second_per_gpu},
+                       {"clock_mhz", projection.clock.value() / kMega}}},
+                     {"displayTimeUnit", "ms"},
+                     {"baseTimeNanoseconds", 0},
+                     {"traceName", "rank" + std::to_string(frame.rank)}};
+  std::string text = json_dump(head);
+  text.pop_back();
+  return text;
+}
+
+void write_frame(const TraceFrame& frame, TraceJson& json) {
+  FrameWriter writer(frame, json);
+  writer.name_processes();
+  writer.annotate();
+  writer.count();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace_reader/step_trace.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "trace_reader/compressed_stream.hpp"
+
+namespace stepcast {
+namespace {
+
+double length(const BusyTimes& times) {
+  double sum = 0.0;
+  for (const auto& [start, end] : times) {
+    sum += end - start;
+  }
+  return sum;
+}
+
+CategoryTimes waiting_in(const std::vector<DeviceSpan>& spans) {
+  std::map<std::pair<StepCategory, double>, std::vector<double>> calls;
+  for (const DeviceSpan& span : spans) {
+    if (is_communication(span.category) && span.elements > 0.0) {
+      calls[{span.category, span.elements}].push_back(span.end - span.start);
+    }
+  }
+  CategoryTimes waiting{};
+  for (const auto& [kind, durations] : calls) {
+    const double usual = usual_duration(durations);
+    for (const double duration : durations) {
+      waiting[static_cast<std::size_t>(kind.first)] += Seconds(std::max(0.0, duration - usual));
+    }
+  }
+  return waiting;
+}
+
+}  // namespace
+
+void add_busy(double start, double end, BusyTimes& times) {
+  if (times.empty() || start > times.back().second) {
+    times.emplace_back(start, end);
+  } else {
+    times.back().second = std::max(times.back().second, end);
+  }
+}
+
+double usual_duration(std::vector<double> durations) {
+  constexpr std::size_t kFew = 4;
+  if (durations.size() < kFew) {
+    return std::numeric_limits<double>::infinity();
+  }
+  std::ranges::sort(durations);
+  return durations[durations.size() / 4];
+}
+
+DeviceSpan span_of(const DeviceCall& call, const TraceRecording& recording) {
+  DeviceSpan span{call.category, call.start, call.end};
+  if (call.collective >= 0) {
+    const RecordedCollective& carried =
+        recording.collectives[static_cast<std::size_t>(call.collective)];
+    span.elements = carried.in_elements + carried.out_elements;
+  }
+  return span;
+}
+
+std::vector<DeviceSpan> device_spans(const TraceRecording& recording) {
+  std::vector<DeviceSpan> spans;
+  spans.reserve(recording.calls.size());
+  for (const DeviceCall& call : recording.calls) {
+    spans.push_back(span_of(call, recording));
+  }
+  return spans;
+}
+
+std::vector<DeviceSpan> device_spans(std::istream& stream, const std::string& file) {
+  return device_spans(read_recording(stream, file));
+}
+
+double exposed_time(std::vector<BusyEdge> edges) {
+  std::ranges::sort(edges, {}, &BusyEdge::at);
+  double exposed = 0.0;
+  double last = 0.0;
+  int hiding = 0;
+  int hidden = 0;
+  for (const BusyEdge& edge : edges) {
+    exposed += hiding == 0 && hidden > 0 ? edge.at - last : 0.0;
+    hiding += edge.hiding;
+    hidden += edge.hidden;
+    last = edge.at;
+  }
+  return exposed;
+}
+
+StepTrace summary_of(std::vector<DeviceSpan> spans) {
+  std::ranges::sort(spans, {},
+                    [](const DeviceSpan& span) { return std::pair(span.start, span.end); });
+  StepTrace trace;
+  trace.spans = spans.size();
+  BusyTimes all;
+  BusyTimes computing;
+  for (const DeviceSpan& span : spans) {
+    trace.device_time[static_cast<std::size_t>(span.category)] += Seconds(span.end - span.start);
+    add_busy(span.start, span.end, all);
+    if (!is_communication(span.category)) {
+      add_busy(span.start, span.end, computing);
+    }
+  }
+  trace.waiting = waiting_in(spans);
+  const double busy = length(all);
+  trace.step = Seconds(all.empty() ? 0.0 : all.back().second - all.front().first);
+  trace.exposed_communication = Seconds(busy - length(computing));
+  trace.idle = trace.step - Seconds(busy);
+  return trace;
+}
+
+bool is_step_trace(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  if (name.ends_with(".gz")) {
+    return true;
+  }
+  if (!name.ends_with(".json")) {
+    return false;
+  }
+  constexpr std::size_t kStart = 1U << 16U;  // bytes in which the list of events begins
+  CompressedInput input(file);
+  std::string start(kStart, '\0');
+  start.resize(
+      static_cast<std::size_t>(input.sgetn(start.data(), static_cast<std::streamsize>(kStart))));
+  return start.find("\"traceEvents\"") != std::string::npos;
+}
+
+StepTrace read_step_trace(const std::filesystem::path& file) {
+  return summary_of(device_spans(read_recording(file)));
+}
+
+}  // namespace stepcast

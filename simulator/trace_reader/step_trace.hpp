@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A profiler's trace of one training step (Chrome trace format, plain or compressed with gzip),
+// as a whole: where its time goes.
+//
+//   exposed communication = time in which a communication kernel runs and nothing else does
+//   idle                  = time of the span in which no stream of the device runs anything
+#pragma once
+
+#include <filesystem>
+#include <istream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trace_reader/step_categories.hpp"
+#include "trace_reader/trace_recording.hpp"
+
+namespace stepcast {
+
+// A kernel, copy or memory set on the device, in seconds from any origin.
+struct DeviceSpan {
+  StepCategory category = StepCategory::kOther;
+  double start = 0.0;
+  double end = 0.0;
+  double elements = 0.0;  // in and out of a collective; 0: not stated
+};
+
+struct StepTrace {
+  std::size_t spans = 0;
+  Seconds step;  // from the first start to the last end
+  CategoryTimes device_time{};
+  // Of it, what collectives took beyond the lower quartile of those of their kind and size: a
+  // kernel of a collective runs from its own rank's arrival, so it waits for the others.
+  CategoryTimes waiting{};
+  Seconds exposed_communication;
+  Seconds idle;
+};
+
+// Whether a file is a trace by its name: .json.gz, or .json with the list of a trace near its
+// start.
+bool is_step_trace(const std::filesystem::path& file);
+
+// Throws ConfigError for what is no such trace, is damaged, or holds no span of a device.
+StepTrace read_step_trace(const std::filesystem::path& file);
+
+// Seconds from any origin; sorted and apart.
+using BusyTimes = std::vector<std::pair<double, double>>;
+
+// Adds what begins at `start`, no earlier than all before it.
+void add_busy(double start, double end, BusyTimes& times);
+
+DeviceSpan span_of(const DeviceCall& call, const TraceRecording& recording);
+std::vector<DeviceSpan> device_spans(const TraceRecording& recording);
+// Of a text; `file` is for messages.
+std::vector<DeviceSpan> device_spans(std::istream& stream, const std::string& file);
+
+// What a collective takes that waits for no other rank: the lower quartile of like calls, infinite
+// where they are too few to have one.
+double usual_duration(std::vector<double> durations);
+
+// A change in how much runs that hides, and how much that may be hidden.
+struct BusyEdge {
+  double at = 0.0;
+  int hiding = 0;
+  int hidden = 0;
+};
+// The time in which something of the latter runs and nothing of the former.
+double exposed_time(std::vector<BusyEdge> edges);
+
+StepTrace summary_of(std::vector<DeviceSpan> spans);
+
+}  // namespace stepcast

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace_reader/trace_recording.hpp"
+
+#include <rapidjson/reader.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <variant>
+
+#include "stepcast/base/error.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::size_t kLongestText = 4096;  // what counts of a kernel's name stands at its start
+constexpr std::size_t kDeepest = 256;       // levels of lists and objects
+constexpr double kLargestId = 9e15;         // whole numbers beyond it are none in a double
+
+// Where the value of a key of an event or of its arguments goes; nowhere by itself.
+using Place = std::variant<std::monostate, std::string TraceEvent::*, double TraceEvent::*,
+                           std::int64_t TraceEvent::*, std::string CollectiveCall::*,
+                           double CollectiveCall::*, std::int64_t CollectiveCall::*>;
+struct KnownKey {
+  std::string_view key;
+  Place place;
+};
+constexpr std::string_view kArguments = "args";
+constexpr std::string_view kInputDims = "Input Dims";
+constexpr std::array kEventKeys = {
+    KnownKey{"ph", &TraceEvent::phase},     KnownKey{"cat", &TraceEvent::category},
+    KnownKey{"name", &TraceEvent::name},    KnownKey{"pid", &TraceEvent::process},
+    KnownKey{"tid", &TraceEvent::thread},   KnownKey{"ts", &TraceEvent::start},
+    KnownKey{"dur", &TraceEvent::duration}, KnownKey{kArguments, {}},
+};
+constexpr std::array kArgumentKeys = {
+    KnownKey{"correlation", &TraceEvent::correlation},
+    KnownKey{"External id", &TraceEvent::external},
+    KnownKey{"external id", &TraceEvent::external},
+    KnownKey{kInputDims, {}},
+    KnownKey{"Collective name", &CollectiveCall::name},
+    KnownKey{"Process Group Name", &CollectiveCall::group},
+    KnownKey{"Process Group Ranks", &CollectiveCall::members},
+    KnownKey{"dtype", &CollectiveCall::dtype},
+    KnownKey{"In msg nelems", &CollectiveCall::in_elements},
+    KnownKey{"Out msg nelems", &CollectiveCall::out_elements},
+    KnownKey{"Group size", &CollectiveCall::ranks},
+    KnownKey{"Src Rank", &CollectiveCall::source},
+    KnownKey{"Dst Rank", &CollectiveCall::destination},
+};
+
+// Null without the key.
+template <typename Keys>
+const KnownKey* field_of(const Keys& keys, std::string_view key) {
+  const auto* const known = std::ranges::find(keys, key, &KnownKey::key);
+  return known == keys.end() ? nullptr : known;
+}
+
+std::int64_t whole(double value) {
+  return std::abs(value) <= kLargestId ? static_cast<std::int64_t>(value) : 0;
+}
+
+template <typename Member>
+Member& place_in(TraceEvent& event, Member TraceEvent::*place) {
+  return event.*place;
+}
+template <typename Member>
+Member& place_in(TraceEvent& event, Member CollectiveCall::*place) {
+  return event.collective.*place;
+}
+
+void put(std::string_view value, std::string& place) { place.assign(value); }
+void put(double value, double& place) { place = value; }
+void put(double value, std::int64_t& place) { place = whole(value); }
+// A text where a number belongs, or the reverse, is left out.
+void put(std::string_view /*value*/, double& /*place*/) {}
+void put(std::string_view /*value*/, std::int64_t& /*place*/) {}
+void put(double /*value*/, std::string& /*place*/) {}
+
+// Follows where in the document it is. Depths: {1 "traceEvents": [2 {3 "args": {4.
+class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, EventHandler> {
+ public:
+  explicit EventHandler(const std::function<void(const TraceEvent&)>& take) : take_(take) {}
+
+  bool Default() { return token(); }  // null and bool
+  bool Int(int value) { return number(value); }
+  bool Uint(unsigned value) { return number(value); }
+  bool Int64(std::int64_t value) { return number(static_cast<double>(value)); }
+  bool Uint64(std::uint64_t value) { return number(static_cast<double>(value)); }
+  bool Double(double value) { return number(value); }
+  bool String(const char* text, rapidjson::SizeType size, bool /*copy*/) {
+    const std::string_view value(text, std::min<std::size_t>(size, kLongestText));
+    if (captured_ != nullptr) {
+      append(value);
+    } else if (devices_ && depth_ == kInEvent && head_key_ == "name" && head_.gpu.empty()) {
+      head_.gpu.assign(value);
+    } else if (in_event() || in_arguments()) {
+      put_in_field(value);
+    }
+    return token();
+  }
+  bool Key(const char* text, rapidjson::SizeType size, bool /*copy*/) {
+    const std::string_view key(text, size);
+    if (depth_ == 1) {
+      enter_section(key);
+    } else if (in_event()) {
+      field_ = field_of(kEventKeys, key);
+    } else if (in_arguments()) {
+      field_ = field_of(kArgumentKeys, key);
+    } else {
+      field_ = nullptr;
+      head_key_.assign(key.substr(0, kLongestText));
+    }
+    return token();
+  }
+  bool StartObject() {
+    ++depth_;
+    if (in_event()) {
+      event_ = {};
+      arguments_ = false;
+    } else if (events_ && depth_ == kInArguments) {
+      arguments_ = is_field(kArguments);
+    }
+    return token() && depth_ <= kDeepest;
+  }
+  bool StartArray() {
+    ++depth_;
+    const bool list = events_ && arguments_ && depth_ == kInArguments + 1;
+    if (captured_ != nullptr) {
+      open_list();
+    } else if (list && is_field(kInputDims)) {
+      captured_ = &event_.input_dims;
+      captured_->clear();
+      open_list();
+    }
+    return token() && depth_ <= kDeepest;
+  }
+  bool EndObject(rapidjson::SizeType /*members*/) {
+    if (in_event()) {
+      take_(event_);
+    }
+    field_ = nullptr;
+    arguments_ = arguments_ && depth_ != kInArguments;
+    --depth_;
+    return token();
+  }
+  bool EndArray(rapidjson::SizeType /*elements*/) {
+    if (captured_ != nullptr) {
+      captured_->push_back(']');
+      captured_ = depth_ == kInArguments + 1 ? nullptr : captured_;
+    }
+    --depth_;
+    return token();
+  }
+
+  [[nodiscard]] std::size_t tokens() const { return tokens_; }
+  [[nodiscard]] bool found() const { return found_; }
+  [[nodiscard]] const TraceHead& head() const { return head_; }
+
+ private:
+  static constexpr std::size_t kInEvent = 3;
+  static constexpr std::size_t kInArguments = 4;
+
+  bool token() {
+    ++tokens_;
+    return true;
+  }
+
+  void enter_section(std::string_view key) {
+    events_ = key == "traceEvents";
+    devices_ = key == "deviceProperties";
+    distributed_ = key == "distributedInfo";
+    found_ = found_ || events_;
+  }
+
+  void separate() {
+    if (!captured_->empty() && captured_->back() != '[') {
+      captured_->push_back(',');
+    }
+  }
+  void open_list() {
+    separate();
+    captured_->push_back('[');
+  }
+  // Lists that are longer than any that is read end where they are.
+  void append(std::string_view value) {
+    if (captured_->size() < kLongestText) {
+      separate();
+      captured_->append(value);
+    }
+  }
+
+  [[nodiscard]] bool in_event() const { return events_ && depth_ == kInEvent; }
+  [[nodiscard]] bool in_arguments() const {
+    return events_ && depth_ == kInArguments && arguments_;
+  }
+  [[nodiscard]] bool is_field(std::string_view key) const {
+    return field_ != nullptr && field_->key == key;
+  }
+
+  template <typename Value>
+  void put_in_field(Value value) {
+    const auto put_at = [&](const auto& place) {
+      if constexpr (!std::is_same_v<decltype(place), const std::monostate&>) {
+        put(value, place_in(event_, place));
+      }
+    };
+    if (field_ != nullptr) {
+      std::visit(put_at, field_->place);
+    }
+  }
+
+  bool number(double value) {
+    if (captured_ != nullptr) {
+      append(std::to_string(whole(value)));
+    } else if (in_event() || in_arguments()) {
+      put_in_field(value);
+    } else if (distributed_ && depth_ == 2) {
+      head_.rank = head_key_ == "rank" ? whole(value) : head_.rank;
+      head_.world = head_key_ == "world_size" ? whole(value) : head_.world;
+    }
+    return token();
+  }
+  const std::function<void(const TraceEvent&)>& take_;
+  std::size_t depth_ = 0;
+  std::size_t tokens_ = 0;
+  bool events_ = false;  // inside this section of the document
+  bool devices_ = false;
+  bool distributed_ = false;
+  bool found_ = false;
+  bool arguments_ = false;
+  const KnownKey* field_ = nullptr;
+  std::string head_key_;
+  std::string* captured_ = nullptr;
+  TraceEvent event_;
+  TraceHead head_;
+};
+
+// The stream as RapidJSON reads one. It ends early where no token does for long, since the reader
+// holds a whole token.
+class BlockStream {
+ public:
+  using Ch = char;
+
+  BlockStream(std::istream& stream, const EventHandler& handler)
+      : stream_(*stream.rdbuf()), handler_(handler) {
+    refill();
+  }
+
+  [[nodiscard]] Ch Peek() const { return *next_; }
+  Ch Take() {
+    const Ch taken = *next_;
+    if (next_ != end_ && ++next_ == end_) {
+      refill();
+    }
+    return taken;
+  }
+  [[nodiscard]] std::size_t Tell() const { return read_ - static_cast<std::size_t>(end_ - next_); }
+  // Of streams that are written to.
+  Ch* PutBegin() { return nullptr; }
+  void Put(Ch /*byte*/) {}
+  void Flush() {}
+  std::size_t PutEnd(Ch* /*begin*/) { return 0; }
+
+  [[nodiscard]] bool ended() const { return next_ == end_; }
+  [[nodiscard]] bool endless() const { return blocks_ > kMostBlocks; }
+  [[nodiscard]] std::string_view start() const { return start_; }
+
+ private:
+  static constexpr std::size_t kBlock = 1U << 16U;
+  static constexpr std::size_t kMostBlocks = 256;  // without the end of a token
+
+  void refill() {
+    blocks_ = tokens_ == handler_.tokens() ? blocks_ + 1 : 0;
+    tokens_ = handler_.tokens();
+    const std::streamsize got =
+        endless() ? 0 : stream_.sgetn(block_.data(), static_cast<std::streamsize>(kBlock));
+    block_[static_cast<std::size_t>(got)] = '\0';  // how RapidJSON knows the end
+    if (read_ == 0) {
+      start_.assign(block_.data(), static_cast<std::size_t>(std::min<std::streamsize>(got, 8)));
+    }
+    read_ += static_cast<std::size_t>(got);
+    next_ = block_.data();
+    end_ = next_ + got;
+  }
+
+  std::streambuf& stream_;
+  const EventHandler& handler_;
+  std::array<char, kBlock + 1> block_{};
+  const char* next_ = nullptr;
+  const char* end_ = nullptr;
+  std::size_t read_ = 0;
+  std::size_t tokens_ = 0;
+  std::size_t blocks_ = 0;
+  std::string start_;
+};
+
+// What files that are taken for traces begin with.
+struct Beginning {
+  std::string_view bytes;
+  std::string_view what;
+};
+constexpr std::array kForeign = {
+    Beginning{"PK\x03\x04", "a zip archive; unpack it and give the trace inside"},
+    Beginning{"\x80\x02", "a pickle, not JSON; export the trace with export_chrome_trace"},
+    Beginning{"\x80\x03", "a pickle, not JSON; export the trace with export_chrome_trace"},
+    Beginning{"\x80\x04", "a pickle, not JSON; export the trace with export_chrome_trace"},
+    Beginning{"\x80\x05", "a pickle, not JSON; export the trace with export_chrome_trace"},
+    Beginning{"\x1f\x8b", "compressed twice; unpack it once"},
+    Beginning{"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it, or compress it with gzip"},
+    Beginning{"BZh", "compressed with bzip2; unpack it, or compress it with gzip"},
+    Beginning{"\xfd"
+              "7zXZ",
+              "compressed with xz; unpack it, or compress it with gzip"},
+};
+
+std::string fault_in(const BlockStream& input, std::size_t at) {
+  if (input.endless()) {
+    return "a text of more than 16 MiB is in no trace; give the trace as the profiler wrote it";
+  }
+  if (input.start().empty()) {
+    return "the file is empty; give the trace as the profiler wrote it";
+  }
+  for (const Beginning& known : kForeign) {
+    if (input.start().starts_with(known.bytes) && at <= 1) {
+      return "the file is " + std::string(known.what);
+    }
+  }
+  if (input.ended()) {
+    return "the text ends at byte " + std::to_string(at) + ", before the trace does: it is cut off";
+  }
+  return "this is no JSON text: it is wrong at byte " + std::to_string(at) +
+         "; give the trace as the profiler wrote it";
+}
+
+}  // namespace
+
+TraceHead read_trace_events(std::istream& stream, const std::string& file,
+                            const std::function<void(const TraceEvent&)>& take) {
+  EventHandler handler(take);
+  BlockStream input(stream, handler);
+  rapidjson::Reader reader;
+  const rapidjson::ParseResult result =
+      reader.Parse<rapidjson::kParseNanAndInfFlag>(input, handler);
+  if (result.IsError()) {
+    throw ConfigError({file, 0, 0}, fault_in(input, result.Offset()));
+  }
+  if (!handler.found()) {
+    throw ConfigError({file, 0, 0}, "the file has no list 'traceEvents' and is no trace");
+  }
+  return handler.head();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace_reader/trace_recording.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "stepcast/base/error.hpp"
+#include "trace_reader/compressed_stream.hpp"
+#include "trace_reader/launch_join.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr double kMicrosecond = 1e-6;
+constexpr double kLongest = 1e18;  // us, of a time and of a duration: beyond it is no time
+constexpr std::size_t kMostEvents = 2'500'000;
+constexpr std::size_t kMostTextBytes = 32U << 20U;
+constexpr std::string_view kStepMark = "ProfilerStep#";
+constexpr std::string_view kCoalesced = "nccl:coalesced";
+
+class RecordingBuilder {
+ public:
+  explicit RecordingBuilder(const std::string& file) : file_(file) {}
+
+  void take(const TraceEvent& event) {
+    const bool timed = std::abs(event.start) <= kLongest && event.duration >= 0.0 &&
+                       event.duration <= kLongest;  // false without the fields
+    if (event.phase != "X" || !timed) {
+      return;
+    }
+    if (event.category == "kernel" || event.category == "gpu_memcpy" ||
+        event.category == "gpu_memset") {
+      add_call(event);
+    } else if (event.category == "cpu_op") {
+      add_operator(event);
+    } else if (event.category == "cuda_runtime" || event.category == "cuda_driver") {
+      add_launch(event);
+    } else if (event.category == "user_annotation") {
+      add_annotation(event);
+    }
+  }
+
+  TraceRecording finished(TraceHead head) {
+    made_.head = std::move(head);
+    if (made_.calls.empty()) {
+      throw ConfigError({file_, 0, 0},
+                        "the trace has no kernels (events of category 'kernel' with 'ts' and "
+                        "'dur'); record the device's activity too");
+    }
+    keep_one_device();
+    std::ranges::sort(made_.steps, {},
+                      [](const MarkedStep& step) { return std::tie(step.start, step.name); });
+    join_launches(std::move(launches_), std::move(threads_), made_);
+    join_transfers(std::move(transfers_), made_);
+    return std::move(made_);
+  }
+
+ private:
+  // Times since boot would lose digits.
+  double seconds(double microseconds) {
+    origin_ = has_origin_ ? origin_ : microseconds;
+    has_origin_ = true;
+    return (microseconds - origin_) * kMicrosecond;
+  }
+  double start_of(const TraceEvent& event) { return seconds(event.start); }
+  double end_of(const TraceEvent& event) {
+    return seconds(event.start) + event.duration * kMicrosecond;
+  }
+
+  std::int32_t thread_of(const TraceEvent& event) {
+    const auto [known, is_new] = thread_places_.try_emplace(
+        std::pair(event.process, event.thread), static_cast<std::int32_t>(threads_.size()));
+    if (is_new) {
+      threads_.emplace_back();
+      transfers_.emplace_back();
+    }
+    return known->second;
+  }
+
+  void add_call(const TraceEvent& event) {
+    DeviceCall& call = made_.calls.emplace_back();
+    call.start = start_of(event);
+    call.end = end_of(event);
+    call.correlation = event.correlation;
+    call.external = event.external;
+    call.stream = event.thread;
+    call.device = static_cast<std::int32_t>(event.process);
+    call.name = made_.texts.id_of(event.name);
+    call.category = category_of_kernel(event.name, event.collective.name);
+    if (!event.collective.name.empty() || event.collective.in_elements > 0.0 ||
+        event.collective.out_elements > 0.0) {
+      call.collective = static_cast<std::int32_t>(made_.collectives.size());
+      add_collective(event.collective);
+    }
+    check_size();
+  }
+
+  void add_collective(const CollectiveCall& call) {
+    made_.collectives.push_back({made_.texts.id_of(call.name),
+                                 made_.texts.id_of(call.group + " " + call.members),
+                                 made_.texts.id_of(call.dtype), call.in_elements, call.out_elements,
+                                 call.ranks, call.source, call.destination});
+  }
+
+  void add_operator(const TraceEvent& event) {
+    HostOperator op{start_of(event), end_of(event), event.external, made_.texts.id_of(event.name)};
+    const bool sized = event.input_dims.find_first_of("0123456789") != std::string::npos;
+    op.input_dims = sized ? made_.texts.id_of(event.input_dims) : kNoText;
+    const auto thread = static_cast<std::size_t>(thread_of(event));
+    threads_[thread].push_back(static_cast<std::int32_t>(made_.operators.size()));
+    made_.operators.push_back(op);
+    if (event.collective.source >= 0 || event.collective.destination >= 0) {
+      transfers_[thread].called.push_back(
+          {op.start, static_cast<std::int32_t>(made_.collectives.size())});
+      add_collective(event.collective);
+    }
+    check_size();
+  }
+
+  void add_annotation(const TraceEvent& event) {
+    if (event.name.starts_with(kStepMark)) {
+      made_.steps.push_back({event.name, start_of(event), end_of(event)});
+    } else if (event.name == kCoalesced) {
+      transfers_[static_cast<std::size_t>(thread_of(event))].launches.push_back(
+          {start_of(event), end_of(event)});
+      ++coalesced_;
+    }
+    check_size();
+  }
+
+  void add_launch(const TraceEvent& event) {
+    if (event.correlation != 0) {
+      const bool graph = event.name.find("GraphLaunch") != std::string::npos;
+      launches_.push_back({event.correlation, start_of(event), thread_of(event), graph});
+      check_size();
+    }
+  }
+
+  void check_size() const {
+    const std::size_t events = made_.calls.size() + made_.operators.size() + launches_.size() +
+                               made_.steps.size() + coalesced_ + 2 * made_.collectives.size();
+    if (events > kMostEvents || made_.texts.bytes() > kMostTextBytes) {
+      throw ConfigError({file_, 0, 0},
+                        "the trace has more than " + std::to_string(kMostEvents) +
+                            " events or 32 MiB of different names; record fewer steps");
+    }
+  }
+
+  void keep_one_device() {
+    std::map<std::int32_t, double> busy;
+    for (const DeviceCall& call : made_.calls) {
+      busy[call.device] += call.end - call.start;
+    }
+    const auto busiest =
+        std::ranges::max_element(busy, {}, [](const auto& entry) { return entry.second; });
+    made_.devices = busy.size();
+    if (busy.size() > 1) {
+      std::erase_if(made_.calls,
+                    [&](const DeviceCall& call) { return call.device != busiest->first; });
+    }
+    std::ranges::sort(made_.calls, {}, [](const DeviceCall& call) {
+      return std::tie(call.start, call.end, call.stream);
+    });
+  }
+
+  const std::string& file_;
+  TraceRecording made_;
+  std::deque<TracedLaunch> launches_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int32_t> thread_places_;
+  std::vector<std::vector<std::int32_t>> threads_;
+  std::vector<ThreadTransfers> transfers_;  // of the same threads
+  std::size_t coalesced_ = 0;               // launches among them
+  double origin_ = 0.0;
+  bool has_origin_ = false;
+};
+
+}  // namespace
+
+TraceRecording read_recording(std::istream& stream, const std::string& file) {
+  RecordingBuilder builder(file);
+  TraceHead head =
+      read_trace_events(stream, file, [&builder](const TraceEvent& event) { builder.take(event); });
+  return builder.finished(std::move(head));
+}
+
+TraceRecording read_recording(const std::filesystem::path& file) {
+  CompressedInput input(file);
+  std::istream stream(&input);
+  try {
+    return read_recording(stream, file.string());
+  } catch (const ConfigError&) {
+    if (!input.fault().empty()) {
+      throw ConfigError({file.string(), 0, 0}, input.fault());
+    }
+    throw;
+  }
+}
+
+}  // namespace stepcast

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is kept of a profiler's trace: calls on the device, operators of the host that launched
+// them, and the steps that the profiler marked.
+//
+// A call on the device has the `correlation` of the launch that made it. The launch lies in time
+// inside the operators of its thread, innermost first:
+//
+//   kernel nvjet_tst_256x128 -> cudaLaunchKernelExC -> aten::mm [[8192,4096],[4096,1024]]
+//
+// Without a launch the operator is the one of the same `External id`. A captured graph launches all
+// of its kernels at once, so they have no operator.
+//
+// Of traces of several devices the one that is busy for longest is kept. A trace of more than 2.5
+// million such events, or 32 MiB of different names, is refused.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <istream>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "trace_reader/step_categories.hpp"
+
+namespace stepcast {
+
+// --- events as they are read --------------------------------------------------------------------
+// Those of a profiler's trace (Chrome trace format as Kineto writes it), as a stream:
+//
+//   {"deviceProperties": [{"name": "NVIDIA H200"}],
+//    "distributedInfo": {"rank": 0, "world_size": 2},
+//    "traceEvents": [{"ph": "X", "cat": "kernel", "name": "nvjet_tst", "pid": 0, "tid": 7,
+//      "ts": 10.5, "dur": 3.25, "args": {"correlation": 57, "External id": 11}}, ...]}
+//
+// One event is held at a time. Texts are cut after 4,096 characters; a document that nests deeper
+// than 256 levels, or whose every token does not end within 16 MiB, is refused. Numbers that JSON
+// does not know (NaN, Infinity) are read, since profilers divide by durations of zero.
+
+// What a collective's kernel says of its call.
+struct CollectiveCall {
+  std::string name;     // "_allgather_base"
+  std::string group;    // of ranks, by its name
+  std::string members;  // "[0, 1]"
+  std::string dtype;    // "BFloat16"
+  double in_elements = 0.0;
+  double out_elements = 0.0;
+  std::int64_t ranks = 0;
+  std::int64_t source = -1;       // of a transfer that this rank receives: the sender; -1: none
+  std::int64_t destination = -1;  // of one that it sends
+};
+
+struct TraceEvent {
+  std::string category;
+  std::string name;
+  std::string phase;
+  std::int64_t process = -1;  // -1: named by a text
+  std::int64_t thread = -1;
+  double start = NAN;  // us
+  double duration = NAN;
+  std::int64_t correlation = 0;  // 0: none
+  std::int64_t external = 0;
+  std::string input_dims;  // the list as it is written, without blanks
+  CollectiveCall collective;
+};
+
+struct TraceHead {
+  std::string gpu;         // the first device's name; empty: not stated
+  std::int64_t rank = -1;  // -1: not stated
+  std::int64_t world = 0;
+};
+
+// Calls `take` for every event in order, and gives what stands beside the events. Throws
+// ConfigError, which speaks of `file`, for what is no such document.
+TraceHead read_trace_events(std::istream& stream, const std::string& file,
+                            const std::function<void(const TraceEvent&)>& take);
+
+// --- what is kept -------------------------------------------------------------------------------
+
+// Texts that recur, each held once and known by a number.
+enum class TextId : std::int32_t {};
+inline constexpr TextId kNoText{-1};
+
+class TextPool {
+ public:
+  TextId id_of(const std::string& text) {
+    const auto [known, is_new] = ids_.try_emplace(text, TextId(static_cast<int>(texts_.size())));
+    if (is_new) {
+      texts_.push_back(&known->first);
+      bytes_ += text.size() + kEntry;
+    }
+    return known->second;
+  }
+  [[nodiscard]] const std::string& text(TextId id) const {
+    static const std::string kEmpty;
+    return id == kNoText ? kEmpty : *texts_[static_cast<std::size_t>(id)];
+  }
+  // That the texts take in memory.
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::size_t kEntry = 96;  // of the table, beside the text
+
+  std::unordered_map<std::string, TextId> ids_;
+  std::vector<const std::string*> texts_;
+  std::size_t bytes_ = 0;
+};
+
+// An operator of the host, in seconds from the origin of the recording.
+struct HostOperator {
+  double start = 0.0;
+  double end = 0.0;
+  std::int64_t external = 0;
+  TextId name{};
+  TextId input_dims = kNoText;  // no text: not stated
+  std::int32_t parent = -1;     // the operator that called it
+};
+
+// What a collective's kernel carries.
+struct RecordedCollective {
+  TextId name{};
+  TextId group{};  // of ranks: its name and its members
+  TextId dtype{};
+  double in_elements = 0.0;
+  double out_elements = 0.0;
+  std::int64_t ranks = 0;         // 0: not stated
+  std::int64_t source = -1;       // of a transfer that is received; -1: it is none
+  std::int64_t destination = -1;  // of a transfer that is sent
+};
+
+// A kernel, copy or memory set.
+struct DeviceCall {
+  double start = 0.0;
+  double end = 0.0;
+  double launched = -1.0;  // by the host; below 0: not known
+  std::int64_t correlation = 0;
+  std::int64_t external = 0;
+  std::int64_t stream = 0;
+  std::int32_t device = 0;
+  std::int32_t thread = -1;  // of the host, that launched it; -1: not known
+  TextId name{};
+  std::int32_t op = -1;          // innermost operator; -1: none known
+  std::int32_t collective = -1;  // place in TraceRecording::collectives
+  StepCategory category = StepCategory::kOther;
+  bool in_graph = false;
+};
+
+// A step as the profiler marked it on the host ("ProfilerStep#7").
+struct MarkedStep {
+  std::string name;
+  double start = 0.0;
+  double end = 0.0;
+};
+
+struct TraceRecording {
+  TraceHead head;
+  TextPool texts;
+  std::deque<DeviceCall> calls;  // by their start
+  std::deque<HostOperator> operators;
+  std::deque<RecordedCollective> collectives;
+  std::vector<MarkedStep> steps;  // by their start
+  std::size_t devices = 0;        // in the trace
+};
+
+// Throws ConfigError, which speaks of `file`, for what is no trace or holds no call of a device.
+TraceRecording read_recording(std::istream& stream, const std::string& file);
+// Of a file, plain or compressed with gzip.
+TraceRecording read_recording(const std::filesystem::path& file);
+
+// Which calls of a trace are the step that is looked at (measured_step.hpp says which).
+struct ChosenStep {
+  std::string name;                // empty: the whole trace
+  bool follows_others = false;     // steps ran right before it
+  double until = -1.0;             // where the next one begins; below 0: not recorded
+  std::vector<std::size_t> calls;  // places in TraceRecording::calls
+};
+
+ChosenStep chosen_step(const TraceRecording& recording, const std::string& file,
+                       const std::string& wanted);
+
+}  // namespace stepcast
