@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/experiment/experiment.hpp"
 
-#include <array>
-#include <functional>
-
 #include "stepcast/cost/backend_role.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/goodput.hpp"
