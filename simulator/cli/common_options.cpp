@@ -12,6 +12,7 @@
 #include "cli/number_option.hpp"
 #include "cli/output_file.hpp"
 #include "cli/terminal.hpp"
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/base/units_text.hpp"
 
@@ -168,9 +169,12 @@ void SiteOption::check(CLI::Option& option) const {
 }
 
 std::string SiteOption::label(const std::string& given) const {
-  return takes == Takes::kMegahertz ? shortest_text(std::stod(given))
-         : takes == Takes::kWhole   ? std::to_string(std::stoll(given))
-                                    : given;
+  if (takes == Takes::kWhole) {
+    std::int64_t number = 0;
+    std::from_chars(given.data(), given.data() + given.size(), number);
+    return std::to_string(number);
+  }
+  return takes == Takes::kMegahertz ? shortest_text(leading_decimal(given)) : given;
 }
 
 std::string SiteOption::value(const std::string& given) const {

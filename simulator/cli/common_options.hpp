@@ -3,7 +3,6 @@
 // and written.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>

@@ -3,7 +3,6 @@
 // folder of the best plans.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of the public header that read and write files of other programs.
-#include <algorithm>
 
 #include "frameworks/framework_table.hpp"
 #include "frameworks/hf_config.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of the public header that are about one step: its projection, its memory, what explains it,
 // one layer of it.
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "pages/page_charts.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of the public header that write a trace of a step, or read one of a profiler.
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 

@@ -2,7 +2,6 @@
 #include "stepcast/plan/stage_layout.hpp"
 
 #include <charconv>
-#include <numeric>
 #include <optional>
 
 namespace stepcast {

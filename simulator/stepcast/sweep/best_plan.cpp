@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/sweep/chunk_store.hpp"

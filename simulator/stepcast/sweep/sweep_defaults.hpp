@@ -22,7 +22,6 @@
 
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "stepcast/experiment/experiment.hpp"
