@@ -51,17 +51,18 @@ TEST_CASE("The best plans are those that sorting all of them finds", "[property]
   std::vector<PlanNumbers> plans = random_plans(seed, 100, values);
   for (const RankBy rank_by : {RankBy::kTokensPerSecondPerGpu, RankBy::kStepTime,
                                RankBy::kPeakMemory, RankBy::kTokensPerSecond}) {
+    const bool less_is_better = rank_by == RankBy::kStepTime || rank_by == RankBy::kPeakMemory;
     for (const std::size_t most : {std::size_t{0}, std::size_t{1}, std::size_t{7}, kAllPlans}) {
       BestPlans best(rank_by, most);
       for (const PlanNumbers& plan : plans) {
         best.add(plan, 8);
       }
       std::vector<PlanNumbers> sorted = plans;
-      std::sort(sorted.begin(), sorted.end(), [rank_by](const auto& a, const auto& b) {
+      std::sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
         const double x = ranked_number(rank_by, a, 8);
         const double y = ranked_number(rank_by, b, 8);
         if (x != y) {
-          return less_is_better(rank_by) ? x < y : x > y;
+          return less_is_better ? x < y : x > y;
         }
         return a.plan < b.plan;
       });
