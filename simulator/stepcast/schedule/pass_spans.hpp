@@ -34,9 +34,9 @@ struct RecordedPass {
 
 // A backward pass as the two tasks in which some schedules run it: the gradient of the input, with
 // all that it waits for, and that of the weights, with its reductions. Each keeps the order of its
-// spans and closes up, computation to the end of its task. No kernel is cut in two: the last one
-// may outlast its task by up to half of itself, by which the other task has room left. Reductions
-// queue as far as they end when the step's time has them end.
+// spans and closes up, computation to the end of its task. No kernel is cut in two or shortened:
+// the last ones may outlast their task, as the other task has as much room left. Reductions queue
+// as far as they end when the step's time has them end.
 struct SplitBackward {
   RecordedPass input;
   RecordedPass weight;

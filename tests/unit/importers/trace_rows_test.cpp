@@ -50,7 +50,7 @@ class Folder {
 TEST_CASE("A trace is compared with the step that its file name names", "[unit]") {
   const Folder folder;
   const std::filesystem::path steps = folder.write("steps.jsonl", kSteps);
-  const std::filesystem::path trace = folder.write("trace_reader/mine.json", kTrace);
+  const std::filesystem::path trace = folder.write("traces/mine.json", kTrace);
   ProfileCache profiles(data_root());
   const std::vector<ValidationRow> rows =
       trace_rows(trace, std::nullopt, profiles, default_cost_model());
@@ -65,7 +65,7 @@ TEST_CASE("A trace is compared with the step that its file name names", "[unit]"
 
 TEST_CASE("A trace of an unknown step asks for the experiment", "[unit]") {
   const Folder folder;
-  const std::filesystem::path trace = folder.write("trace_reader/other.json", kTrace);
+  const std::filesystem::path trace = folder.write("traces/other.json", kTrace);
   const std::filesystem::path steps = folder.write("steps.jsonl", kSteps);
   ProfileCache profiles(data_root());
   CHECK_THROWS_WITH(trace_rows(trace, std::nullopt, profiles, default_cost_model()),
