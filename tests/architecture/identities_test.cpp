@@ -43,9 +43,8 @@ const std::vector<Subject>& subjects() {
         "simulator/stepcast/operator_lines/operator_line.cpp",
         "simulator/stepcast/plan/plan_keys.cpp", "simulator/stepcast/plan/training_keys.cpp",
         "simulator/stepcast/sweep/constraint_expression.cpp", "backends/builtin_backends.cpp",
-        // Keys of a framework's file and words of a command line are found by what they are called.
+        // Keys of a framework's file and the kinds of a list are found by what they are called.
         "simulator/frameworks/", "simulator/stepcast/api/listings.cpp",
-        "simulator/cli/command_words.cpp",
         // A model that a file holds is given back by its name only if it has one.
         "simulator/stepcast/experiment/experiment.cpp",
         // Events of a profiler have no other sign of what they are.
