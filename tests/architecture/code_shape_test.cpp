@@ -61,7 +61,7 @@ enum class Opened { kContainer, kFunction, kValue };
 
 Opened opened_by(const std::string& head) {
   static const std::regex container(R"(\b(namespace|class|struct|union|enum)\b[^()]*$)");
-  static const std::regex value(R"((^|[^=<>!])=\s*[\w:<>, ]*$)");
+  static const std::regex value(R"((^|[^=<>!])=\s*(std::to_array<\w+>\()?[\w:<>, ]*$)");
   if (std::regex_search(head, container)) {
     return Opened::kContainer;
   }
@@ -106,6 +106,7 @@ TEST_CASE("functions are found with their lines", "[architecture]") {
   const std::vector<Function> functions =
       functions_of(bare_code("namespace a {\n"
                              "constexpr int kValues[] = {1, 2};  // not {\n"
+                             "constexpr auto kMore = std::to_array<int>({3});\n"
                              "int f(int x) {\n"
                              "  if (x > '{') {\n"
                              "    return 1;\n"
@@ -117,9 +118,9 @@ TEST_CASE("functions are found with their lines", "[architecture]") {
                              "};\n"
                              "}\n"));
   REQUIRE(functions.size() == 2);
-  CHECK(functions[0].line == 3);
+  CHECK(functions[0].line == 4);
   CHECK(functions[0].lines == 6);
-  CHECK(functions[1].line == 10);
+  CHECK(functions[1].line == 11);
   CHECK(functions[1].lines == 1);
 }
 

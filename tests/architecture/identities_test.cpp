@@ -32,7 +32,7 @@ const std::vector<Subject>& subjects() {
       {"the printed name of an operator or of a tensor",
        std::regex(
            R"re("(attention|mlp|moe|experts|shared_expert|head|mtp|fsdp|dp|tp|gradient)\.[a-z_.]*")re"),
-       {"simulator/stepcast/model/op_id.hpp", "simulator/stepcast/layer/saved_tensor.cpp"}},
+       {"simulator/stepcast/model/op_id.hpp", "simulator/stepcast/layer/saved_tensor.hpp"}},
       {"a comparison of an operator's printed name",
        std::regex(R"(\bname\((op|[a-z_.\[\]]*\.op|[a-z_]+\[[a-z]+\])\.id\))" + kCompared),
        {}},
@@ -40,7 +40,6 @@ const std::vector<Subject>& subjects() {
        std::regex(R"((\.|->)name)" + kCompared),
        {// What is written is looked up in a table of what may be written.
         "simulator/stepcast/base/dtype.hpp", "simulator/stepcast/config/mapping_reader.hpp",
-        "simulator/stepcast/operator_lines/operator_line.cpp",
         "simulator/stepcast/plan/plan_keys.cpp", "simulator/stepcast/plan/training_keys.cpp",
         "simulator/stepcast/sweep/constraint_expression.cpp", "backends/builtin_backends.cpp",
         // Keys of a framework's file and the kinds of a list are found by what they are called.

@@ -73,11 +73,11 @@ bool is_public(const std::string& include) {
 }
 
 // "stepcast/cost/x.hpp" -> cost; "backends/gemm/x.cpp" -> backends; "cli/x.cpp" -> cli,
-// "importers/x.cpp" -> importers, as of frameworks, pages and traces; the public header and its
-// source are of the layer `api`; empty for headers of others.
+// "importers/x.cpp" -> importers, as of frameworks, pages and trace_reader; the public header and
+// its source are of the layer `api`; empty for headers of others.
 std::string layer_of_include(const std::string& path) {
   const std::regex inside(
-      R"((?:stepcast/([a-z_]+)|(backends|cli|importers|frameworks|traces|python|pages))/.*)");
+      R"((?:stepcast/([a-z_]+)|(backends|cli|importers|frameworks|trace_reader|python|pages))/.*)");
   std::smatch match;
   if (path.starts_with("stepcast/stepcast.") || is_public(path)) {
     return "api";
