@@ -137,8 +137,7 @@ void add_words(CLI::App& program) {
   add_types(program);
   for (CLI::App* command : program.get_subcommands([](CLI::App*) { return true; })) {
     const auto* const example =
-        std::find_if(kExamples.begin(), kExamples.end(),
-                     [command](const Example& row) { return row.command == command->get_name(); });
+        std::ranges::find(kExamples, command->get_name(), &Example::command);
     if (example != kExamples.end() && command->get_footer().empty()) {
       command->footer("Example: " + std::string(example->line));
     }

@@ -13,7 +13,9 @@
 #include "cli/output_file.hpp"
 #include "cli/terminal.hpp"
 #include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/error.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 
 namespace stepcast::cli {
@@ -63,10 +65,7 @@ void check_experiment_named(const ExperimentOptions& options) {
 // Files of measurements are told under all of their options, of which a role may have several.
 void add_backends(const ExperimentOptions& options, const Simulator& simulator,
                   std::vector<Assignment>& list) {
-  std::string measured;
-  for (const std::string& file : options.measured) {
-    measured += (measured.empty() ? "--measured " : ",") + file;
-  }
+  const std::string measured = "--measured " + text_list(options.measured, ",");
   const std::vector<std::string> of_files = asked(
       {{"measured", "--measured"}}, [&] { return simulator.measured_backends(options.measured); });
   for (const std::string& backend : of_files) {
@@ -80,8 +79,8 @@ void add_backends(const ExperimentOptions& options, const Simulator& simulator,
 // Whether --set says the GPU, before which that of a cluster's profile does not count.
 bool sets_gpu(const std::vector<std::string>& settings) {
   const std::string start = assignment(key_of("--gpu"), "");
-  return std::any_of(settings.begin(), settings.end(),
-                     [&start](const std::string& set) { return set.starts_with(start); });
+  return std::ranges::any_of(settings,
+                             [&start](const std::string& set) { return set.starts_with(start); });
 }
 
 // In the order in which they count.
@@ -290,12 +289,8 @@ ExperimentSource source_of(const ExperimentOptions& options, const Simulator& si
 
 std::vector<Assignment> told_under(const std::string& option,
                                    const std::vector<std::string>& texts) {
-  std::vector<Assignment> told;
-  told.reserve(texts.size());
-  for (const std::string& text : texts) {
-    told.emplace_back(text, option + " " + text);
-  }
-  return told;
+  return each_of(
+      texts, [&option](const std::string& text) { return Assignment(text, option + " " + text); });
 }
 
 std::optional<ConfigError> told_by_options(const InputError& error, const OptionNames& names) {
@@ -373,9 +368,7 @@ std::string option_of(std::string_view key) {
 }
 
 std::string_view key_of(std::string_view option) {
-  const auto* const known =
-      std::find_if(kOptionKeys.begin(), kOptionKeys.end(),
-                   [&](const OptionKey& entry) { return entry.option == option; });
+  const auto* const known = std::ranges::find(kOptionKeys, option, &OptionKey::option);
   STEPCAST_CHECK(known != kOptionKeys.end(), "an option has no key");
   return known->key;
 }

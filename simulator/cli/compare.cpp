@@ -32,7 +32,7 @@ struct ColumnOptions {
 // "nic_rate" of --nic-rate.
 std::string name_of(const std::string& flag) {
   std::string name = flag.substr(2);
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::ranges::replace(name, '-', '_');
   return name;
 }
 
@@ -70,14 +70,10 @@ std::vector<ColumnOptions> columns_of(const CompareOptions& options) {
   return columns;
 }
 
-void check_save_dir_of(const CompareOptions& options) {
+int run_compare(const CompareOptions& options, const GlobalOptions& global) {
   Diagnostics diagnostics;
   check_save_dir(options.save_dir, diagnostics);
   diagnostics.throw_if_any();
-}
-
-int run_compare(const CompareOptions& options, const GlobalOptions& global) {
-  check_save_dir_of(options);
   const Simulator simulator = simulator_of(global);
   std::vector<ColumnSource> columns;
   for (const ColumnOptions& column : columns_of(options)) {

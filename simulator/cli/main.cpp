@@ -101,7 +101,7 @@ constexpr std::array kCommands = {
 };
 
 bool names(const std::vector<std::string>& arguments, std::string_view command) {
-  return std::find(arguments.begin(), arguments.end(), command) != arguments.end();
+  return std::ranges::find(arguments, command) != arguments.end();
 }
 
 // The commands that the arguments name; all of them, which takes two milliseconds, where they name
@@ -109,7 +109,7 @@ bool names(const std::vector<std::string>& arguments, std::string_view command) 
 void add_commands(CLI::App& program, const GlobalOptions& global, Run& run,
                   const std::vector<std::string>& arguments) {
   const bool of_all = names(arguments, "completion") || names(arguments, "manual") ||
-                      std::none_of(kCommands.begin(), kCommands.end(), [&](const Command& known) {
+                      std::ranges::none_of(kCommands, [&](const Command& known) {
                         return names(arguments, known.name);
                       });
   for (const Command& command : kCommands) {

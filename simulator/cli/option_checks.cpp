@@ -31,11 +31,11 @@ struct GivenValue {
 };
 
 bool is_written(const std::string& option) {
-  return std::find(kWritten.begin(), kWritten.end(), option) != kWritten.end();
+  return std::ranges::find(kWritten, option) != kWritten.end();
 }
 
 bool has_control_character(const std::string& value) {
-  return std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < ' '; });
+  return std::ranges::any_of(value, [](unsigned char c) { return c < ' '; });
 }
 
 void check_value(const std::string& option, const std::string& value, Diagnostics& diagnostics) {
@@ -99,8 +99,6 @@ void check_written(const std::vector<GivenValue>& written, const ReadFiles& read
     }
   }
 }
-
-namespace fs = std::filesystem;
 
 bool is_file(const fs::path& file) {
   std::error_code error;

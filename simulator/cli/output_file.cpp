@@ -37,8 +37,8 @@ int descriptor_of(const std::filesystem::path& file) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::weakly_canonical(file.parent_path(), error);
   const std::string number = file.filename().string();
-  const bool counted = !number.empty() && number.size() <= 9 &&
-                       std::all_of(number.begin(), number.end(), ascii::is_digit);
+  const bool counted =
+      !number.empty() && number.size() <= 9 && std::ranges::all_of(number, ascii::is_digit);
   return counted && folder == "/proc/" + std::to_string(::getpid()) + "/fd" ? std::stoi(number)
                                                                             : -1;
 }

@@ -9,6 +9,7 @@
 #include "cli/command_words.hpp"
 #include "cli/common_options.hpp"
 #include "stepcast/base/ascii.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/stepcast.hpp"
 
@@ -77,12 +78,7 @@ std::vector<std::string> option_names(const CLI::App* command) {
 }
 
 std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands) {
-  std::vector<std::string> names;
-  names.reserve(commands.size());
-  for (const CLI::App* command : commands) {
-    names.push_back(command->get_name());
-  }
-  return names;
+  return each_of(commands, [](const CLI::App* command) { return command->get_name(); });
 }
 
 // The option of what a framework calls so, --tp for --tensor-model-parallel-size; else the nearest.
@@ -123,9 +119,8 @@ std::optional<std::string> unknown_word(const CLI::App& program,
       i += takes_next ? 1 : 0;
     } else if (!word.starts_with('-') && !inner_commands(*command).empty()) {
       const std::vector<const CLI::App*> inner = inner_commands(*command);
-      const auto named = std::find_if(inner.begin(), inner.end(), [&word](const CLI::App* app) {
-        return app->get_name() == word;
-      });
+      const auto named = std::ranges::find_if(
+          inner, [&word](const CLI::App* app) { return app->get_name() == word; });
       if (named == inner.end()) {
         return problem("command", word, did_you_mean(word, names_of(inner)), path);
       }

@@ -8,6 +8,7 @@
 
 #include "cli/command_words.hpp"
 #include "cli/commands.hpp"
+#include "stepcast/base/text_list.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -32,25 +33,20 @@ std::string choices_of(const CLI::Option& option) {
     return {};
   }
   std::string words = type.substr(begin + 1, end - begin - 1);
-  std::replace(words.begin(), words.end(), ',', ' ');
+  std::ranges::replace(words, ',', ' ');
   return words;
 }
 
 // Of arguments without a name: the kinds of list.
 std::string choices_of_arguments(const CLI::App& command) {
-  std::string words;
-  for (const CLI::Option* option : command.get_options()) {
-    words += option->get_positional() ? choices_of(*option) : "";
-  }
-  return words;
+  return text_list(command.get_options(), "", [](const CLI::Option* option) {
+    return option->get_positional() ? choices_of(*option) : "";
+  });
 }
 
 std::string names_of_commands(const CLI::App& command) {
-  std::string text;
-  for (const CLI::App* inner : inner_commands(command)) {
-    text += (text.empty() ? "" : " ") + inner->get_name();
-  }
-  return text;
+  return text_list(inner_commands(command), " ",
+                   [](const CLI::App* inner) { return inner->get_name(); });
 }
 
 // A branch for each option of a command that is one of a list: "'project --format'".

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/config/json_dump.hpp"
 
 namespace stepcast {
@@ -54,13 +55,7 @@ std::string inlined(std::string_view json) {
   return result;
 }
 
-std::string scripts() {
-  std::string text;
-  for (const std::string_view name : kScripts) {
-    text += part(name);
-  }
-  return text;
-}
+std::string scripts() { return text_list(kScripts, "", part); }
 
 // What stands in the slots of page.html.
 std::map<std::string_view, std::string> slots_of(const Page& page) {

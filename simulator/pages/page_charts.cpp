@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/report/step_reports.hpp"
@@ -39,7 +40,7 @@ Json peaks_of(const Explanation& explanation, const DeviceSpec& device) {
   Json peaks = Json::array();
   for (const ExplainedOp& entry : explanation.operators) {
     const std::optional<Dtype> dtype = product_dtype(entry.counted.op);
-    if (!dtype || std::find(seen.begin(), seen.end(), *dtype) != seen.end()) {
+    if (!dtype || std::ranges::find(seen, *dtype) != seen.end()) {
       continue;
     }
     seen.push_back(*dtype);
@@ -88,8 +89,7 @@ class BlockList : public StepListener {
 
   // Rank after rank.
   std::vector<ChartBlock> take() {
-    std::stable_sort(blocks_.begin(), blocks_.end(),
-                     [](const ChartBlock& a, const ChartBlock& b) { return a.rank < b.rank; });
+    std::ranges::stable_sort(blocks_, {}, &ChartBlock::rank);
     return std::move(blocks_);
   }
 
@@ -186,11 +186,9 @@ nlohmann::ordered_json explanation_charts(const Experiment& experiment,
 }
 
 nlohmann::ordered_json comparison_charts(const std::vector<ComparedColumn>& columns) {
-  nlohmann::ordered_json capacities = nlohmann::ordered_json::array();
-  for (const ComparedColumn& column : columns) {
-    capacities.push_back(column.projection.memory_capacity.value());
-  }
-  return {{"capacity_bytes", std::move(capacities)}};
+  return {{"capacity_bytes", each_of(columns, [](const ComparedColumn& column) {
+             return column.projection.memory_capacity.value();
+           })}};
 }
 
 }  // namespace stepcast

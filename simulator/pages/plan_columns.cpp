@@ -62,7 +62,7 @@ Json named(const PlanColumn& column) {
   std::vector<Json> names;
   Json places = Json::array();
   for (const Json& value : column.values) {
-    const auto found = std::find(names.begin(), names.end(), value);
+    const auto found = std::ranges::find(names, value);
     places.push_back(found - names.begin());
     if (found == names.end()) {
       names.push_back(value);
@@ -73,12 +73,12 @@ Json named(const PlanColumn& column) {
 
 Json column_json(const PlanColumn& column) {
   const std::vector<Json>& values = column.values;
-  if (std::all_of(values.begin(), values.end(),
-                  [&values](const Json& value) { return value == values.front(); })) {
+  if (std::ranges::all_of(values,
+                          [&values](const Json& value) { return value == values.front(); })) {
     return {{"key", column.key}, {"all", values.front()}};
   }
-  const bool texts = std::any_of(values.begin(), values.end(),
-                                 [](const Json& value) { return !value.is_number(); });
+  const bool texts =
+      std::ranges::any_of(values, [](const Json& value) { return !value.is_number(); });
   return texts ? named(column) : Json{{"key", column.key}, {"values", values}};
 }
 
@@ -109,11 +109,7 @@ nlohmann::ordered_json plan_columns(const SweepSpace& space,
   for (const PlanNumbers& numbers : plans) {
     table.add(Json::parse(lines.json(numbers)));
   }
-  Json columns = Json::array();
-  for (const PlanColumn& column : table.columns()) {
-    columns.push_back(column_json(column));
-  }
-  return {{"plans", plans.size()}, {"columns", std::move(columns)}};
+  return {{"plans", plans.size()}, {"columns", list_of(table.columns(), column_json)}};
 }
 
 }  // namespace stepcast

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/text_list.hpp"
 
 namespace stepcast {
 namespace {
@@ -28,11 +29,9 @@ constexpr std::string_view kStyle =
     ".w{stroke:#e6e9ee}.k{fill:#14181f}}</style>";
 
 std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    result += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  }
-  return result;
+  return text_list(text, "", [](char c) {
+    return c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  });
 }
 
 std::string point(double value) { return fixed_decimal(value, 1); }

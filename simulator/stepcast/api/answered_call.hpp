@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/stepcast.hpp"
 
@@ -18,13 +19,10 @@ auto answer_of(const Call& call) {
   try {
     return call();
   } catch (const ConfigError& error) {
-    std::vector<Problem> problems;
-    problems.reserve(error.diagnostics().size());
-    for (const Diagnostic& problem : error.diagnostics()) {
-      problems.push_back(
-          {problem.where.file, problem.where.line, problem.where.column, problem.message});
-    }
-    throw InputError(error.what(), std::move(problems));
+    throw InputError(error.what(), each_of(error.diagnostics(), [](const Diagnostic& problem) {
+                       const Location& where = problem.where;
+                       return Problem{where.file, where.line, where.column, problem.message};
+                     }));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/api/job.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
@@ -27,7 +28,7 @@ namespace {
 ConstantsOf constants_of(const std::string& word) {
   constexpr std::array<std::string_view, 5> kWords = {"kernels", "architectures", "collectives",
                                                       "exchanges", "libraries"};
-  const auto* const found = std::find(kWords.begin(), kWords.end(), word);
+  const auto* const found = std::ranges::find(kWords, word);
   if (found == kWords.end()) {
     throw ConfigError({"of", 0, 0}, "there are no constants of '" + word + "'");
   }
@@ -124,15 +125,11 @@ std::vector<CalibrationRow> rows_of(const CalibrateSettings& settings, Constants
   ProfileCache profiles(data);
   std::vector<CalibrationRow> rows;
   std::set<std::string> gpus;
-  std::vector<std::string> names;
-  names.reserve(parts.size());
-  for (const DeviceSpec& part : parts) {
-    names.push_back(part.name);
-  }
+  const std::vector<std::string> names = each_of(parts, &DeviceSpec::name);
   for (const std::string& file : settings.files) {
     for (const MeasuredKernel& kernel : kernels_in(file, parts, profiles)) {
       gpus.insert(kernel.gpu);
-      const auto part = std::find(names.begin(), names.end(), kernel.gpu);
+      const auto part = std::ranges::find(names, kernel.gpu);
       const bool moved = price(of, kernel.work.op);
       if (part != names.end() && kernel.skipped.empty() && moved) {
         add_rows(kernel, static_cast<std::size_t>(part - names.begin()), model, rows);
@@ -149,11 +146,9 @@ std::vector<CalibrationRow> rows_of(const CalibrateSettings& settings, Constants
 }
 
 std::string names_of_files(const CalibrateSettings& settings) {
-  std::vector<std::string> names;
-  for (const std::string& file : settings.files) {
-    names.push_back(std::filesystem::path(file).filename().string());
-  }
-  return text_list(names);
+  return text_list(settings.files, ", ", [](const std::string& file) {
+    return std::filesystem::path(file).filename().string();
+  });
 }
 
 void refuse_tables(const std::vector<Assignment>& backends) {
@@ -201,8 +196,8 @@ std::vector<DeviceSpec> parts_of(const CalibrateSettings& settings, ConstantsOf 
 }
 
 Evidence evidence_of(const CalibrateSettings& settings) {
-  const bool traces = std::all_of(settings.files.begin(), settings.files.end(),
-                                  [](const std::string& file) { return is_step_trace(file); });
+  const bool traces = std::ranges::all_of(
+      settings.files, [](const std::string& file) { return is_step_trace(file); });
   return traces ? Evidence::kTimesOfTrace : Evidence::kMeasurements;
 }
 

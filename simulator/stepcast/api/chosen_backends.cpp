@@ -40,7 +40,7 @@ std::string fault_of(const BackendChoice& choice, const std::string& role,
   }
   return !backend->takes_file() && !choice.files.empty()
              ? "the backend '" + choice.name + "' takes no file; it is '" +
-                   file_list(choice.files) + "'"
+                   text_list(choice.files, ",") + "'"
              : "";
 }
 
@@ -49,7 +49,7 @@ std::string fault_of(const BackendChoice& choice, const std::string& role,
 MeasuredOperators measured_of(const BackendChoice& choice, const Experiment& experiment,
                               const DataRoot& data) {
   MeasuredOperators all;
-  all.file = file_list(choice.files);
+  all.file = text_list(choice.files, ",");
   for (const std::string& file : choice.files) {
     MeasuredOperators of_file = measured_in(file, data);
     all.rows.insert(all.rows.end(), std::make_move_iterator(of_file.rows.begin()),

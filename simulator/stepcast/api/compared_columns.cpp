@@ -13,6 +13,7 @@
 #include "stepcast/api/report_forms.hpp"
 #include "stepcast/api/saved_plans.hpp"
 #include "stepcast/base/problem_set.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
@@ -45,10 +46,10 @@ class Comparison {
         settings_(settings),
         data_(data),
         experiments_(experiments_of(sources, data)),
-        prices_(prices_of(settings.prices, gpus(), "no column has")),
+        prices_(prices_of(settings.prices, gpus_of(experiments_), "no column has")),
         costs_(cost_models_of(experiments_, data)),
         known_(load_accuracy(data)) {
-    std::for_each(experiments_.begin(), experiments_.end(), name_backends);
+    std::ranges::for_each(experiments_, name_backends);
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       ComparedColumn& column = columns_.emplace_back(column_of(i));
       column.projection.provenance =
@@ -79,14 +80,6 @@ class Comparison {
   }
 
  private:
-  [[nodiscard]] std::vector<std::string> gpus() const {
-    std::vector<std::string> gpus;
-    for (const Experiment& experiment : experiments_) {
-      gpus.push_back(experiment.cluster.device.name);
-    }
-    return gpus;
-  }
-
   ComparedColumn column_of(std::size_t i) {
     if (settings_.best_plan) {
       return with_best_plan(i);
@@ -113,7 +106,7 @@ class Comparison {
         ranked.push_back(i);
       }
     }
-    std::stable_sort(ranked.begin(), ranked.end(), [this](std::size_t a, std::size_t b) {
+    std::ranges::stable_sort(ranked, [this](std::size_t a, std::size_t b) {
       return columns_[a].projection.tokens_per_second_per_gpu >
              columns_[b].projection.tokens_per_second_per_gpu;
     });
@@ -132,11 +125,8 @@ class Comparison {
 };
 
 std::string title_of(const std::vector<ComparedColumn>& columns) {
-  std::string title = columns.front().projection.model + " on ";
-  for (const ComparedColumn& column : columns) {
-    title += (&column == &columns.front() ? "" : ", ") + column.label();
-  }
-  return title;
+  return columns.front().projection.model + " on " +
+         text_list(columns, ", ", &ComparedColumn::label);
 }
 
 }  // namespace
@@ -153,9 +143,8 @@ Report Simulator::columns_report(const std::vector<ColumnSource>& columns, const
     const DataRoot data{data_};
     const Comparison comparison(columns, settings, data);
     const std::vector<ComparedColumn>& all = comparison.columns();
-    const bool any = std::any_of(all.begin(), all.end(), [](const ComparedColumn& column) {
-      return column.projection.feasible;
-    });
+    const bool any = std::ranges::any_of(
+        all, [](const ComparedColumn& column) { return column.projection.feasible; });
     Report report =
         report_of(form,
                   {any, [&] { return comparison_to_text(all, form.width); },

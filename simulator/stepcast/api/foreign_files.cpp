@@ -6,6 +6,7 @@
 #include "frameworks/imported_experiment.hpp"
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/job.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/config/told_name.hpp"
 #include "stepcast/stepcast.hpp"
@@ -47,14 +48,11 @@ std::string usual_name(const std::filesystem::path& file) {
 }  // namespace
 
 std::vector<Framework> Simulator::frameworks() {
-  std::vector<Framework> all;
-  for (const FrameworkInfo& framework : stepcast::frameworks()) {
-    all.push_back({std::string(framework.name), std::string(framework.reads),
-                   std::string(framework.example),
-                   std::string(framework.export_to == nullptr ? "" : framework.writes),
-                   framework.takes_name});
-  }
-  return all;
+  return each_of(stepcast::frameworks(), [](const FrameworkInfo& framework) {
+    return Framework{
+        std::string(framework.name), std::string(framework.reads), std::string(framework.example),
+        std::string(framework.export_to == nullptr ? "" : framework.writes), framework.takes_name};
+  });
 }
 
 Imported Simulator::import_experiment(const std::string& framework, const TextSource& file,

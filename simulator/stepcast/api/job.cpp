@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stepcast/api/chosen_backends.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/worker_arena.hpp"
@@ -207,6 +208,11 @@ Projection with_provenance(const Job& job, Projection projection) {
   return projection;
 }
 
+std::vector<std::string> gpus_of(const std::vector<Experiment>& experiments) {
+  return each_of(experiments,
+                 [](const Experiment& experiment) { return experiment.cluster.device.name; });
+}
+
 std::map<std::string, GpuHourPrice> prices_of(const GpuHourPrices& prices,
                                               const std::vector<std::string>& gpus,
                                               const std::string& nobody) {
@@ -225,7 +231,7 @@ std::map<std::string, GpuHourPrice> prices_of(const GpuHourPrices& prices,
     if (!price) {
       diagnostics.error(where,
                         "write GPU=PRICE, the price of a GPU-hour above 0, e.g. mi300x=2.50");
-    } else if (std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) {
+    } else if (std::ranges::find(gpus, gpu) == gpus.end()) {
       diagnostics.error(where, nobody + " the GPU '" + gpu + "'" + remedy_among(gpu, gpus));
     } else if (!by_gpu.emplace(gpu, gpu_hour).second) {
       diagnostics.error(where, "the GPU has a price already");

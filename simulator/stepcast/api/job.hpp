@@ -50,6 +50,8 @@ Projection projection_with(const BestPlan& found, Experiment& experiment, const 
 // With the shares of the constants that the time rests on.
 Projection with_provenance(const Job& job, Projection projection);
 
+std::vector<std::string> gpus_of(const std::vector<Experiment>& experiments);
+
 // GPU -> price of an hour. Throws ConfigError with every price that is none, or of a GPU that is
 // none of `gpus`, of which messages say that `nobody` has it: "no column has".
 std::map<std::string, GpuHourPrice> prices_of(const GpuHourPrices& prices,

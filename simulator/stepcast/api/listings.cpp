@@ -8,6 +8,7 @@
 #include "importers/measurement_formats.hpp"
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/report_forms.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
@@ -93,12 +94,7 @@ std::vector<std::string> values_of(const DataRoot&) {
 }
 
 std::vector<std::string> backend_names(const DataRoot&) {
-  std::vector<std::string> names;
-  names.reserve(builtin_backends().size());
-  for (const BackendInfo& backend : builtin_backends()) {
-    names.push_back(choice_of(backend));
-  }
-  return names;
+  return each_of(builtin_backends(), choice_of);
 }
 
 std::vector<std::string> attention_library_names(const DataRoot&) {
@@ -109,11 +105,8 @@ std::vector<std::string> attention_library_names(const DataRoot&) {
 std::vector<std::string> kinds_of_operators(const DataRoot&) { return operator_names(); }
 
 std::vector<std::string> format_names(const DataRoot&) {
-  std::vector<std::string> names;
-  for (const MeasurementFormat& format : measurement_formats()) {
-    names.emplace_back(format.name);
-  }
-  return names;
+  return each_of(measurement_formats(),
+                 [](const MeasurementFormat& format) { return std::string(format.name); });
 }
 
 std::string describe_schedule(const ScheduleInfo& info) {
@@ -145,7 +138,7 @@ std::string attention_row(const AttentionRow& row) {
 
 std::string of_attention_library(const std::string& name, const DataRoot& data) {
   const std::vector<std::string> names = attention_library_names(data);
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
+  if (std::ranges::find(names, name) == names.end()) {
     return {};
   }
   std::string text = "attention library " + name + ": what its kernels fuse in training\n";
@@ -180,7 +173,7 @@ template <std::filesystem::path (DataRoot::*folder)() const,
           std::string (*describe)(const std::string&, const DataRoot&)>
 std::string of_file(const std::string& name, const DataRoot& data) {
   const std::vector<std::string> names = names_in((data.*folder)());
-  return std::find(names.begin(), names.end(), name) == names.end() ? "" : describe(name, data);
+  return std::ranges::find(names, name) == names.end() ? "" : describe(name, data);
 }
 
 std::string of_backend(const std::string& name, const DataRoot&) {
@@ -218,15 +211,11 @@ std::string of_schedule(const std::string& name, const DataRoot&) {
 
 // "JSON lines with m, n, k, kind, s"
 std::string needs(const MeasurementFormat& format) {
-  std::string text = format.syntax == Syntax::kCsv ? "CSV with the columns " : "JSON lines with ";
-  std::string between;
-  for (const std::string_view name : format.names) {
-    if (!name.empty()) {
-      text += between + std::string(name);
-      between = ", ";
-    }
-  }
-  return text;
+  const std::string text =
+      format.syntax == Syntax::kCsv ? "CSV with the columns " : "JSON lines with ";
+  std::vector<std::string_view> names(format.names.begin(), format.names.end());
+  std::erase(names, "");
+  return text + text_list(names);
 }
 
 // What `list` and `describe` say of the names of a kind.
@@ -265,8 +254,7 @@ constexpr std::array kLookedUp = {
 const ListedKind& row_of(Listing kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
 
 Listing kind_of(const std::string& name) {
-  const auto* const found = std::find_if(
-      kKinds.begin(), kKinds.end(), [&name](const ListedKind& kind) { return kind.name == name; });
+  const auto* const found = std::ranges::find(kKinds, name, &ListedKind::name);
   if (found == kKinds.end()) {
     throw ConfigError({"kind", 0, 0}, "there is no list of '" + name + "'");
   }
@@ -280,20 +268,17 @@ struct ListedName {
 };
 
 std::vector<ListedName> listed(Listing kind, const DataRoot& data) {
-  std::vector<ListedName> listed;
   if (kind == Listing::kFormat) {
-    for (const MeasurementFormat& format : measurement_formats()) {
-      listed.push_back({std::string(format.name), needs(format)});
-    }
-    return listed;
+    return each_of(measurement_formats(), [](const MeasurementFormat& format) {
+      return ListedName{std::string(format.name), needs(format)};
+    });
   }
-  for (const std::string& name : row_of(kind).names(data)) {
-    listed.push_back({name, kind == Listing::kSoftware
+  return each_of(row_of(kind).names(data), [&](const std::string& name) {
+    return ListedName{name, kind == Listing::kSoftware
                                 ? load_named_software(name, data, kListed).title
                             : kind == Listing::kOperator ? keys_of_operator(name)
-                                                         : ""});
-  }
-  return listed;
+                                                         : ""};
+  });
 }
 
 // A file of the user's own is what its keys make it: only a model has a hidden size, and only a
@@ -472,7 +457,7 @@ std::string Simulator::gpu_of_cluster(const std::string& cluster) const {
   return answer_of([&]() -> std::string {
     const DataRoot data{data_};
     const std::vector<std::string> known = names_in(data.clusters());
-    if (std::find(known.begin(), known.end(), cluster) == known.end()) {
+    if (std::ranges::find(known, cluster) == known.end()) {
       return "";
     }
     const ConfigNode profile = load_config(data.clusters() / (cluster + ".yaml"));
@@ -482,11 +467,7 @@ std::string Simulator::gpu_of_cluster(const std::string& cluster) const {
 }
 
 std::vector<std::string> Simulator::kinds() {
-  std::vector<std::string> names;
-  for (const ListedKind& kind : kKinds) {
-    names.emplace_back(kind.name);
-  }
-  return names;
+  return each_of(kKinds, [](const ListedKind& kind) { return std::string(kind.name); });
 }
 
 std::vector<KeyOption> Simulator::key_options() {

@@ -6,6 +6,8 @@
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/api/job.hpp"
+#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/config/told_name.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/report/priced_lines.hpp"
@@ -57,12 +59,9 @@ std::vector<std::string> Simulator::measured_backends(const std::vector<std::str
         by_role[role].push_back(file);
       }
     }
-    std::vector<std::string> choices;
-    choices.reserve(by_role.size());
-    for (const auto& [role, of_role] : by_role) {
-      choices.push_back(std::string(name(role)) + "=measured:" + file_list(of_role));
-    }
-    return choices;
+    return each_of(by_role, [](const auto& role) {
+      return std::string(name(role.first)) + "=measured:" + text_list(role.second, ",");
+    });
   });
 }
 

@@ -11,6 +11,7 @@
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/api/job.hpp"
 #include "stepcast/api/report_forms.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/accuracy.hpp"
@@ -110,12 +111,10 @@ class Recommender {
         data_(data),
         limits_{settings.days, settings.budget, settings.most_gpus},
         work_(with_usual_batch(sweep_source_of(work), settings.gpus.front(), data)) {
-    std::vector<std::string> names;
-    for (const std::string& gpu : settings.gpus) {
-      experiments_.push_back(experiment_of(on(work_, gpu, 1), data));
-      names.push_back(experiments_.back().cluster.device.name);
-    }
-    prices_ = prices_of(settings.gpu_hour_price, names, "recommend is given no");
+    experiments_ = each_of(settings.gpus, [&](const std::string& gpu) {
+      return experiment_of(on(work_, gpu, 1), data);
+    });
+    prices_ = prices_of(settings.gpu_hour_price, gpus_of(experiments_), "recommend is given no");
     known_ = load_accuracy(data);
     check_questions();
     cost_.emplace(cost_model_of(experiments_.front(), data));
@@ -205,8 +204,8 @@ Report Simulator::recommend_report(const ExperimentSource& work, const Recommend
     Recommender recommender(work, settings, data);
     const std::vector<RecommendedGpu> answers = recommender.run();
     const RunLimits& limits = recommender.limits();
-    const bool any = std::any_of(answers.begin(), answers.end(),
-                                 [](const RecommendedGpu& gpu) { return gpu.fewest.has_value(); });
+    const bool any = std::ranges::any_of(
+        answers, [](const RecommendedGpu& gpu) { return gpu.fewest.has_value(); });
     return report_of(
         form,
         {any, [&] { return recommendation_to_text(answers, limits); },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/api/step_numbers.hpp"
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/report/projection_report.hpp"
 #include "stepcast/report/step_rows.hpp"
 
@@ -79,10 +80,7 @@ StepProjection step_of(const Projection& projection) {
                       run_numbers_of(projection)};
   if (projection.priced) {
     step.numbers = numbers_of(projection);
-    step.memory.reserve(projection.memory.size());
-    for (const StageMemory& stage : projection.memory) {
-      step.memory.push_back(stage_bytes(stage));
-    }
+    step.memory = each_of(projection.memory, stage_bytes);
   }
   return step;
 }

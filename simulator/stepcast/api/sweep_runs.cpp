@@ -10,6 +10,7 @@
 #include "stepcast/api/job.hpp"
 #include "stepcast/api/step_numbers.hpp"
 #include "stepcast/api/sweep_writer.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/stepcast.hpp"
 #include "stepcast/sweep/best_plan.hpp"
@@ -159,16 +160,10 @@ std::optional<std::size_t> best_of_parts(const std::optional<std::int64_t>& top,
 }
 
 std::vector<SweptPlan> swept(const std::vector<PlanNumbers>& plans, const SweepSpace& space) {
-  std::vector<SweptPlan> result;
-  result.reserve(plans.size());
-  for (const PlanNumbers& plan : plans) {
-    SweptPlan entry{{}, numbers_of(plan)};
-    for (const auto& [key, value] : settings_of(space, plan.plan)) {
-      entry.settings.push_back(key + "=" + value);
-    }
-    result.push_back(std::move(entry));
-  }
-  return result;
+  const auto written = [](const auto& setting) { return setting.first + "=" + setting.second; };
+  return each_of(plans, [&](const PlanNumbers& plan) {
+    return SweptPlan{each_of(settings_of(space, plan.plan), written), numbers_of(plan)};
+  });
 }
 
 std::size_t top_of(const SweepSettings& settings) {
@@ -281,12 +276,8 @@ SweepReport Simulator::sweep_pieces(const std::optional<ExperimentSource>& sweep
 
 std::vector<std::string> Simulator::part_files(const std::vector<std::string>& named) {
   return answer_of([&] {
-    std::vector<std::string> files;
-    for (const std::filesystem::path& file :
-         stepcast::part_files({named.begin(), named.end()}).files) {
-      files.push_back(file.string());
-    }
-    return files;
+    return each_of(stepcast::part_files({named.begin(), named.end()}).files,
+                   [](const std::filesystem::path& file) { return file.string(); });
   });
 }
 

@@ -11,6 +11,8 @@
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/api/job.hpp"
 #include "stepcast/api/saved_plans.hpp"
+#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/report/plan_lines.hpp"
@@ -118,11 +120,8 @@ class SweepWriter {
     const auto texts = [this](std::int64_t number, const ChunkResult& chunk) {
       const std::vector<RefusedPlan> refused =
           sinks_.empty() ? std::vector<RefusedPlan>() : refused_of(number, chunk);
-      std::vector<std::string> list;
-      for (const LineSink& sink : sinks_) {
-        list.push_back(lines_of(chunk, refused, lines_, sink.csv));
-      }
-      return list;
+      return each_of(
+          sinks_, [&](const LineSink& sink) { return lines_of(chunk, refused, lines_, sink.csv); });
     };
     stream_chunks(chunks_, grid_, threads_of(running_.threads), texts,
                   [this](const ChunkResult& chunk, const std::vector<std::string>& list) {
@@ -241,18 +240,16 @@ class SweepWriter {
   }
 
   [[nodiscard]] std::string table(const std::vector<PlanNumbers>& plans) const {
-    std::string text = lines_.csv_header() + "\n";
-    for (const PlanNumbers& numbers : plans) {
-      text += lines_.csv(numbers) + "\n";
-    }
-    return text;
+    return lines_.csv_header() + "\n" + text_list(plans, "", [this](const PlanNumbers& numbers) {
+             return lines_.csv(numbers) + "\n";
+           });
   }
 
   // Every priced plan, the best first.
   void each_ranked(const TakePlan& take) {
     ranking_.stream(chunks_, grid_, [&](const std::vector<PlanNumbers>& batch) {
       check_stop();
-      std::for_each(batch.begin(), batch.end(), take);
+      std::ranges::for_each(batch, take);
     });
   }
 

@@ -10,6 +10,7 @@
 #include "stepcast/api/job.hpp"
 #include "stepcast/api/report_forms.hpp"
 #include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/report/trace_report.hpp"
 #include "stepcast/stepcast.hpp"
@@ -121,11 +122,7 @@ StepComparison comparison_of(const ExperimentSource& source,
 }
 
 std::string lines_of(const std::vector<std::string>& texts) {
-  std::string lines;
-  for (const std::string& text : texts) {
-    lines += text + "\n";
-  }
-  return lines;
+  return text_list(texts, "", [](const std::string& text) { return text + "\n"; });
 }
 
 }  // namespace

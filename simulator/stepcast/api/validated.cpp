@@ -30,7 +30,7 @@ std::optional<Experiment> experiment_of_traces(const ValidateSettings& settings,
   if (settings.experiment.empty()) {
     return std::nullopt;
   }
-  if (std::none_of(files.begin(), files.end(), is_step_trace)) {
+  if (std::ranges::none_of(files, is_step_trace)) {
     throw ConfigError({"experiment " + settings.experiment, 0, 0},
                       "none of the files is a profiler trace, which it is for");
   }
@@ -74,9 +74,8 @@ Report Simulator::validate_report(const ValidateSettings& settings, const Report
     }
     const std::optional<Experiment> of_traces = experiment_of_traces(settings, files, data);
     std::vector<ValidationRow> rows = validate_files(files, data, cost, all_importers(), of_traces);
-    const bool compared = std::any_of(rows.begin(), rows.end(), [](const ValidationRow& row) {
-      return row.predicted.has_value();
-    });
+    const bool compared = std::ranges::any_of(
+        rows, [](const ValidationRow& row) { return row.predicted.has_value(); });
     std::erase_if(
         rows, [&](const ValidationRow& row) { return !is_metric(row.metric, settings.metric); });
     return {compared, text_of(rows, settings, form.format)};

@@ -17,11 +17,17 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "stepcast/config/config_writer.hpp"
+#include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 
 namespace stepcast {
+
+// What a choice may be: every value of the enumeration unless a list of them is given.
+template <typename E>
+using Choices = std::type_identity_t<std::span<const NamedValue<E>>>;
 
 template <typename Struct>
 class SettingReader {
@@ -58,12 +64,12 @@ class SettingReader {
     }
   }
   template <typename E>
-  void choice(std::string_view key, E Struct::*member, std::span<const NamedValue<E>> choices) {
+  void choice(std::string_view key, E Struct::*member, Choices<E> choices = enum_names<E>()) {
     value_->*member = reader_->optional_choice<E>(key, choices, value_->*member);
   }
   template <typename E>
   void choice(std::string_view key, std::optional<E> Struct::*member,
-              std::span<const NamedValue<E>> choices) {
+              Choices<E> choices = enum_names<E>()) {
     if (const ConfigNode* written = reader_->take(key)) {
       value_->*member = reader_->choice<E>(key, *written, choices);
     }
@@ -115,7 +121,7 @@ class SettingWriter {
     }
   }
   template <typename E>
-  void choice(std::string_view key, E Struct::*member, std::span<const NamedValue<E>> choices) {
+  void choice(std::string_view key, E Struct::*member, Choices<E> choices = enum_names<E>()) {
     for (const NamedValue<E>& choice : choices) {
       if (differs(member) && choice.value == value_->*member) {
         writer_->field(key, choice.name);
@@ -125,7 +131,7 @@ class SettingWriter {
   }
   template <typename E>
   void choice(std::string_view key, std::optional<E> Struct::*member,
-              std::span<const NamedValue<E>> choices) {
+              Choices<E> choices = enum_names<E>()) {
     for (const NamedValue<E>& choice : choices) {
       if (differs(member) && choice.value == value_->*member) {
         writer_->field(key, choice.name);

@@ -6,9 +6,11 @@
 #include <map>
 #include <set>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/quantile.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/json_node.hpp"
 
 namespace stepcast {
@@ -34,12 +36,9 @@ KnownGpus read_gpus(MappingReader gpus) {
 }
 
 std::vector<NamedValue<Dtype>> dtypes() {
-  std::vector<NamedValue<Dtype>> values;
-  values.reserve(std::size(kDtypes));
-  for (const DtypeInfo& dtype : kDtypes) {
-    values.push_back({dtype.name, dtype.dtype});
-  }
-  return values;
+  return each_of(kDtypes, [](const DtypeInfo& dtype) {
+    return NamedValue<Dtype>{dtype.name, dtype.dtype};
+  });
 }
 
 RunTraits read_traits(MappingReader& reader, const KnownGpus& parts) {
@@ -51,7 +50,7 @@ RunTraits read_traits(MappingReader& reader, const KnownGpus& parts) {
   } else {
     reader.error("gpu", "is not among the file's gpus");
   }
-  traits.family = reader.required_choice<AccuracyFamily>("family", kAccuracyFamilies);
+  traits.family = reader.required_choice<AccuracyFamily>("family", enum_names<AccuracyFamily>());
   traits.dtype = reader.required_choice<Dtype>("dtype", dtypes());
   traits.software = reader.required_text("software");
   traits.source = reader.required_text("source");
@@ -102,8 +101,9 @@ Runs nearest(const Runs& runs, const RunTraits& run) {
   Runs near;
   for (int step = 0; step <= kMostSteps; ++step) {
     near.clear();
-    std::copy_if(runs.begin(), runs.end(), std::back_inserter(near),
-                 [&](const HeldOutRun* known) { return steps_apart(run, known->traits) <= step; });
+    std::ranges::copy_if(runs, std::back_inserter(near), [&](const HeldOutRun* known) {
+      return steps_apart(run, known->traits) <= step;
+    });
     if (sources_of(near) >= 2 || (step == 0 && near.size() >= kFew)) {
       break;
     }
@@ -132,9 +132,8 @@ std::string basis_of(const Runs& near, const RunTraits& run, const ErrorDistribu
   if (gpus.size() == 1 && gpus.contains(run.gpu)) {
     text = runs + " on " + run.gpu + ", " + family;
   } else {
-    const auto own = std::count_if(near.begin(), near.end(), [&](const HeldOutRun* known) {
-      return known->traits.gpu == run.gpu;
-    });
+    const auto own = std::ranges::count_if(
+        near, [&](const HeldOutRun* known) { return known->traits.gpu == run.gpu; });
     gpus.erase(run.gpu);
     text = (own > 0 ? count_text(own, "run") + " on " + run.gpu + " and " : "") +
            "nearest kin: " + text_list(gpus) + " (" + runs + ", " + family + ")";
@@ -149,10 +148,8 @@ std::string basis_of(const Runs& near, const RunTraits& run, const ErrorDistribu
 }
 
 void add_quantiles(const Runs& near, ExpectedError& error) {
-  std::vector<double> errors;
-  for (const HeldOutRun* run : near) {
-    errors.push_back(std::abs(std::exp(-run->error) - 1.0));
-  }
+  const std::vector<double> errors =
+      each_of(near, [](const HeldOutRun* run) { return std::abs(std::exp(-run->error) - 1.0); });
   error.runs = std::ssize(near);
   error.sources = sources_of(near);
   error.median = quantile(errors, 0.5);

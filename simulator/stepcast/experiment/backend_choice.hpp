@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "stepcast/base/text_list.hpp"
+
 namespace stepcast {
 
 struct BackendChoice {
@@ -26,21 +28,13 @@ inline BackendChoice parse_backend_choice(std::string_view text) {
   return choice;
 }
 
-inline std::string file_list(const std::vector<std::string>& files) {
-  std::string text;
-  for (const std::string& file : files) {
-    text += (text.empty() ? "" : ",") + file;
-  }
-  return text;
-}
-
 // As it is written, with every file where `place` puts it.
 template <typename Place>
 std::string written_choice(BackendChoice choice, const Place& place) {
   for (std::string& file : choice.files) {
     file = place(file);
   }
-  return choice.name + (choice.files.empty() ? "" : ":") + file_list(choice.files);
+  return choice.name + (choice.files.empty() ? "" : ":") + text_list(choice.files, ",");
 }
 
 }  // namespace stepcast

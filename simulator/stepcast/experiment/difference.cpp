@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/operator_lines/op_text.hpp"
 
 namespace stepcast {
@@ -34,11 +35,9 @@ bool is_computation(const ExplainedOp& entry) {
 }
 
 Seconds time_of_kind(const Explanation& e, std::string_view kind) {
-  Seconds sum;
-  for (const ExplainedOp& entry : e.operators) {
-    sum += is_computation(entry) && kind_name(entry.counted.op) == kind ? entry.total() : Seconds{};
-  }
-  return sum;
+  return sum_of(e.operators, [kind](const ExplainedOp& entry) {
+    return is_computation(entry) && kind_name(entry.counted.op) == kind ? entry.total() : Seconds{};
+  });
 }
 
 TokenTimes token_times(const Explanation& e) {
@@ -81,15 +80,11 @@ std::vector<DifferenceTerm> operator_terms(const TokenTimes& first, const TokenT
     term.name = name;
     term.second = time;
   }
-  std::vector<DifferenceTerm> terms;
-  terms.reserve(by_name.size());
-  for (auto& [name, term] : by_name) {
-    terms.push_back(std::move(term));
-  }
-  std::stable_sort(terms.begin(), terms.end(),
-                   [](const DifferenceTerm& a, const DifferenceTerm& b) {
-                     return std::abs(a.difference()) > std::abs(b.difference());
-                   });
+  std::vector<DifferenceTerm> terms =
+      each_of(by_name, [](const auto& entry) { return entry.second; });
+  std::ranges::stable_sort(terms, [](const DifferenceTerm& a, const DifferenceTerm& b) {
+    return std::abs(a.difference()) > std::abs(b.difference());
+  });
   return terms;
 }
 

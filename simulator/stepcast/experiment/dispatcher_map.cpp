@@ -21,9 +21,9 @@ const std::vector<std::int64_t>& given_or(const std::vector<std::int64_t>& given
 
 MapAxes filled(const MapAxes& axes, const MoeSpec& moe) {
   std::vector<std::int64_t> topk = {2, 8};
-  if (std::find(topk.begin(), topk.end(), moe.experts_per_token) == topk.end()) {
+  if (std::ranges::find(topk, moe.experts_per_token) == topk.end()) {
     topk.push_back(moe.experts_per_token);
-    std::sort(topk.begin(), topk.end());
+    std::ranges::sort(topk);
   }
   std::erase_if(topk, [&](std::int64_t choices) { return choices > moe.experts; });
   return {given_or(axes.ranks, {4, 8, 16, 32, 64}), given_or(axes.nodes, {1, 2, 8}),
@@ -128,9 +128,7 @@ class MapSite {
 };
 
 void leave_out(Dispatcher dispatcher, const std::string& reason, std::vector<LeftOut>& list) {
-  const auto known = std::find_if(list.begin(), list.end(), [&](const LeftOut& entry) {
-    return entry.dispatcher == dispatcher;
-  });
+  const auto known = std::ranges::find(list, dispatcher, &LeftOut::dispatcher);
   if (known == list.end()) {
     list.push_back({dispatcher, 1, reason});
   } else {

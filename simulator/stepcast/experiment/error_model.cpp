@@ -7,6 +7,8 @@
 #include <map>
 #include <numbers>
 
+#include "stepcast/base/each_of.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -20,17 +22,8 @@ using Groups = std::map<std::string, Errors>;
 
 // Whether the layers of a family mix positions by full attention alone.
 bool has_full_attention(AccuracyFamily family) {
-  switch (family) {
-    case AccuracyFamily::kDense:
-    case AccuracyFamily::kMoe:
-    case AccuracyFamily::kMla:
-      return true;
-    case AccuracyFamily::kSparseAttention:
-    case AccuracyFamily::kLinearAttention:
-    case AccuracyFamily::kConvolution:
-      return false;
-  }
-  return false;
+  return family == AccuracyFamily::kDense || family == AccuracyFamily::kMoe ||
+         family == AccuracyFamily::kMla;
 }
 
 // Runs of other mixers, few and of young kernels, say nothing of full attention.
@@ -54,36 +47,24 @@ Groups grouped(const Errors& errors, const std::function<std::string(const RunTr
   return groups;
 }
 
-double weight_of(const Errors& errors) {
-  double sum = 0.0;
-  for (const WeightedError& error : errors) {
-    sum += error.weight;
-  }
-  return sum;
-}
+double weight_of(const Errors& errors) { return sum_of(errors, &WeightedError::weight); }
 
 double mean_of(const Errors& errors) {
-  double sum = 0.0;
-  for (const WeightedError& error : errors) {
-    sum += error.weight * error.error;
-  }
-  return sum / weight_of(errors);
+  return sum_of(errors, [](const WeightedError& e) { return e.weight * e.error; }) /
+         weight_of(errors);
 }
 
 // Of a normal distribution with the same mean absolute deviation from `centre`.
 double deviation_of(const Errors& errors, double centre) {
-  double sum = 0.0;
-  for (const WeightedError& error : errors) {
-    sum += error.weight * std::abs(error.error - centre);
-  }
+  const double sum = sum_of(
+      errors, [centre](const WeightedError& e) { return e.weight * std::abs(e.error - centre); });
   return std::sqrt(std::numbers::pi / 2.0) * sum / weight_of(errors);
 }
 
 double squares_of(const Errors& errors, double mean) {
-  double sum = 0.0;
-  for (const WeightedError& error : errors) {
-    sum += error.weight * (error.error - mean) * (error.error - mean);
-  }
+  const double sum = sum_of(errors, [mean](const WeightedError& e) {
+    return e.weight * (e.error - mean) * (e.error - mean);
+  });
   return sum / weight_of(errors);
 }
 

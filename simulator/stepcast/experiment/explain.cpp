@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
@@ -15,25 +17,10 @@
 namespace stepcast {
 namespace {
 
-std::string_view limit_of(Bound bound) {
-  switch (bound) {
-    case Bound::kCompute:
-      return "matrix and vector units";
-    case Bound::kMemory:
-      return "HBM";
-    case Bound::kCache:
-      return "caches";
-    case Bound::kLocalMemory:
-      return "memory inside the units";
-    case Bound::kExponential:
-      return "exponentials";
-    case Bound::kLatency:
-      return "launches and latency";
-    case Bound::kBandwidth:
-      break;
-  }
-  return "interconnect";
-}
+// What limits an operator, in the order of Bound.
+constexpr std::array<std::string_view, 7> kLimits = {
+    "matrix and vector units", "HBM",         "caches", "memory inside the units", "exponentials",
+    "launches and latency",    "interconnect"};
 
 // Whether an operator's group leaves the scale-up domain.
 bool leaves_domain(const Op& op, std::int64_t domain_size) {
@@ -52,22 +39,14 @@ class LimitSums {
     if (time <= Seconds{}) {
       return;
     }
-    const auto known = std::find_if(sums_.begin(), sums_.end(), [limit](const LimitedTime& entry) {
-      return entry.limit == limit;
-    });
+    const auto known = std::ranges::find(sums_, limit, &LimitedTime::limit);
     if (known == sums_.end()) {
       sums_.push_back({limit, time});
     } else {
       known->time += time;
     }
   }
-  [[nodiscard]] Seconds total() const {
-    Seconds sum;
-    for (const LimitedTime& entry : sums_) {
-      sum += entry.time;
-    }
-    return sum;
-  }
+  [[nodiscard]] Seconds total() const { return sum_of(sums_, &LimitedTime::time); }
   // The same in proportion, `whole` in all.
   void add_scaled(const LimitSums& parts, Seconds whole) {
     for (const LimitedTime& entry : parts.sums_) {
@@ -75,8 +54,7 @@ class LimitSums {
     }
   }
   std::vector<LimitedTime> take() {
-    std::stable_sort(sums_.begin(), sums_.end(),
-                     [](const LimitedTime& a, const LimitedTime& b) { return a.time > b.time; });
+    std::ranges::stable_sort(sums_, std::ranges::greater{}, &LimitedTime::time);
     return std::move(sums_);
   }
 
@@ -95,7 +73,7 @@ std::vector<LimitedTime> limits_of(const Explanation& e, std::int64_t domain_siz
       communication[slot(*axis)].add(leaves ? "scale-out network" : "scale-up fabric",
                                      entry.total());
     } else if (!runs_on_gather_stream(entry.counted.op)) {
-      computation.add(limit_of(entry.cost.bound), entry.total());
+      computation.add(stepcast::entry(kLimits, entry.cost.bound), entry.total());
     }
   }
   const TimeBreakdown& time = e.projection.time.breakdown;
@@ -114,10 +92,7 @@ std::vector<LimitedTime> limits_of(const Explanation& e, std::int64_t domain_siz
 // (schedule/step_time.hpp), at most 0.3 % off, and the path is scaled to it.
 std::vector<PathSegment> path_of(const StepContext& context, Seconds step) {
   std::vector<PathSegment> path = critical_path(context);
-  Seconds sum;
-  for (const PathSegment& segment : path) {
-    sum += segment.time;
-  }
+  const Seconds sum = sum_of(path, &PathSegment::time);
   for (PathSegment& segment : path) {
     segment.time = (step / sum) * segment.time;
   }
@@ -147,9 +122,7 @@ Explanation explain(const Experiment& experiment, const CostModel& cost) {
     const CommunicationBytes experts = expert_communication_bytes(run, cluster.domain_size());
     result.operators.push_back({std::move(counted), std::move(price), bound, carried, experts});
   }
-  std::stable_sort(
-      result.operators.begin(), result.operators.end(),
-      [](const ExplainedOp& a, const ExplainedOp& b) { return a.total() > b.total(); });
+  std::ranges::stable_sort(result.operators, std::ranges::greater{}, &ExplainedOp::total);
   result.limits = limits_of(result, cluster.domain_size());
   const CostModel paced = p.clock_locked ? cost : within_level(cost);
   if (can_be_placed(p.plan)) {

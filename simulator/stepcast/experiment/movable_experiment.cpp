@@ -66,13 +66,14 @@ MovableExperiment::MovableExperiment(Experiment experiment) : experiment_(std::m
   numbers_.insert(numbers_.end(), host.begin(), host.end());
   add_software();
   const Hertz* peak = &experiment_.cluster.device.clock.peak;
-  peak_clock_ = static_cast<std::size_t>(std::find_if(numbers_.begin(), numbers_.end(),
-                                                      [peak](const PlacedNumber& entry) {
-                                                        const auto* place =
-                                                            std::get_if<Hertz*>(&entry.number);
-                                                        return place != nullptr && *place == peak;
-                                                      }) -
-                                         numbers_.begin());
+  peak_clock_ =
+      static_cast<std::size_t>(std::ranges::find_if(numbers_,
+                                                    [peak](const PlacedNumber& entry) {
+                                                      const auto* place =
+                                                          std::get_if<Hertz*>(&entry.number);
+                                                      return place != nullptr && *place == peak;
+                                                    }) -
+                               numbers_.begin());
 }
 
 void MovableExperiment::add_software() {
@@ -80,7 +81,7 @@ void MovableExperiment::add_software() {
   const std::vector<HostWorkNumber> base = numbers_of(experiment_.software_base.host);
   for (const HostWorkNumber& number : numbers_of(software.host)) {
     const std::string text = text_of(number.number);
-    const bool of_set = std::any_of(base.begin(), base.end(), [&](const HostWorkNumber& entry) {
+    const bool of_set = std::ranges::any_of(base, [&](const HostWorkNumber& entry) {
       return entry.key == number.key && text_of(entry.number) == text;
     });
     Provenance& own = own_.emplace_back(stated("software.host." + std::string(number.key), text));

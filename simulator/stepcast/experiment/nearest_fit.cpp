@@ -104,11 +104,8 @@ class FitSearch {
     }
     const double rate = projector_.rates(projector_.step().time.step).tokens_per_second_per_gpu;
     if (!best_ || rate > best_->tokens_per_second_per_gpu) {
-      Bytes peak;
-      for (const StageMemory& stage : *memory) {
-        peak = max(peak, stage.total());
-      }
-      best_ = {std::move(changes), rate, peak};
+      const auto fullest = std::ranges::max_element(*memory, {}, &StageMemory::total);
+      best_ = {std::move(changes), rate, fullest->total()};
     }
   }
 

@@ -90,7 +90,7 @@ std::vector<SavedLayer> saved_layers(const ExpansionContext& context) {
         stage_kinds(context.model, context.training.weights, context.plan, stage);
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       const LayerKind kind = kinds[i].kind;
-      const auto at = std::find(known.begin(), known.end(), kind) - known.begin();
+      const auto at = std::ranges::find(known, kind) - known.begin();
       if (at == std::ssize(known)) {
         known.push_back(kind);
         layers.push_back({kind_text(context.model, kind), false, saved_tensors(context, kind)});

@@ -124,10 +124,9 @@ void note_kinds(Projection& p, const std::string& before, const std::vector<Kern
 
 // Whether all constants of a group were found on the part itself.
 bool measured_here(const DeviceSpec& device, const std::string& group) {
-  return std::none_of(
-      device.provenance.begin(), device.provenance.end(), [&](const Provenance& constant) {
-        return constant.key.starts_with(group + ".") && constant.kind == SourceKind::kAssumed;
-      });
+  return std::ranges::none_of(device.provenance, [&](const Provenance& constant) {
+    return constant.key.starts_with(group + ".") && constant.kind == SourceKind::kAssumed;
+  });
 }
 
 // Kernels that nobody measured on this GPU, or anywhere.
@@ -162,9 +161,9 @@ void note_trained(Projection& p, const Experiment& experiment) {
 }
 
 bool reads_a_table(const Experiment& experiment) {
-  return std::any_of(
-      experiment.backends.begin(), experiment.backends.end(),
-      [](const auto& chosen) { return !parse_backend_choice(chosen.second).files.empty(); });
+  return std::ranges::any_of(experiment.backends, [](const auto& chosen) {
+    return !parse_backend_choice(chosen.second).files.empty();
+  });
 }
 
 struct OriginUse {
@@ -215,7 +214,7 @@ void note_oversubscription(Projection& p, const Experiment& experiment, const St
     return;
   }
   const std::vector<CountedOp> ops = operator_inventory(step.expansion, p.time.slowest_rank);
-  const bool met = std::any_of(ops.begin(), ops.end(), [&](const CountedOp& counted) {
+  const bool met = std::ranges::any_of(ops, [&](const CountedOp& counted) {
     return meets_oversubscription(counted.op, experiment.cluster);
   });
   if (!met) {

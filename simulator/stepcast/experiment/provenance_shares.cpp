@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/cost/price_cache.hpp"
 #include "stepcast/experiment/clock_pulls.hpp"
@@ -41,6 +42,36 @@ FewPulls without_zeros(const Pulls& pulls) {
   return few;
 }
 
+std::string source_text(const Provenance& constant, const Experiment& experiment) {
+  const ClusterSpec& cluster = experiment.cluster;
+  for (const SourceTable* table :
+       {&cluster.device.sources, &cluster.sources, &cluster.host.sources}) {
+    if (const auto known = table->find(constant.source);
+        known != table->end() && constant.kind != SourceKind::kAssumed) {
+      return known->second;
+    }
+  }
+  return constant.source;
+}
+
+Provenance without_profile(std::string what, SourceKind kind, std::string source) {
+  Provenance provenance;
+  provenance.key = std::move(what);
+  provenance.kind = kind;
+  provenance.source = std::move(source);
+  return provenance;
+}
+
+// The largest first; those that differ by rounding alone by their keys.
+void sort_by_share(std::vector<RestingConstant>& constants) {
+  const auto steps = [](const RestingConstant& entry) {
+    return std::llround(entry.share / kVisible);
+  };
+  std::ranges::stable_sort(constants, [&](const RestingConstant& a, const RestingConstant& b) {
+    return steps(a) != steps(b) ? steps(a) > steps(b) : a.constant.key < b.constant.key;
+  });
+}
+
 // Times, shared out to the numbers that they follow.
 class RestingTimes {
  public:
@@ -67,88 +98,50 @@ class RestingTimes {
   }
   void add_measured(Seconds time) { tables_ += time; }
 
-  [[nodiscard]] std::vector<RestingConstant> constants(const Experiment& experiment) const;
+  [[nodiscard]] std::vector<RestingConstant> constants(const Experiment& experiment) const {
+    std::vector<RestingConstant> all;
+    Seconds sum;
+    const auto add = [&](const Provenance& constant, Seconds time) {
+      sum += time;
+      const auto same = std::ranges::find_if(all, [&](const RestingConstant& entry) {
+        return entry.constant.key == constant.key && entry.constant.file == constant.file;
+      });
+      if (same != all.end()) {
+        same->share += time.value();
+      } else {
+        all.push_back({constant, source_text(constant, experiment), time.value()});
+      }
+    };
+    for (std::size_t i = 0; i < times_.size(); ++i) {
+      add(*numbers_[i].origin, times_[i]);
+    }
+    add(without_profile("measured operators", SourceKind::kMeasured,
+                        "the tables that the experiment names"),
+        tables_);
+    add(without_profile("no constant of a profile", SourceKind::kAssumed,
+                        "numbers that stand in the program"),
+        program_);
+    std::erase_if(
+        all, [&](const RestingConstant& entry) { return entry.share <= kVisible * sum.value(); });
+    const double visible = sum_of(all, &RestingConstant::share);
+    for (RestingConstant& entry : all) {
+      entry.share /= visible;
+    }
+    sort_by_share(all);
+    return all;
+  }
 
  private:
   [[nodiscard]] double strength(SourceKind kind, const FewPulls& pulls) const {
-    double sum = 0.0;
-    for (const Pull& pull : pulls) {
-      sum += numbers_[pull.number].origin->kind == kind ? std::abs(pull.strength) : 0.0;
-    }
-    return sum;
+    return sum_of(pulls, [&](const Pull& pull) {
+      return numbers_[pull.number].origin->kind == kind ? std::abs(pull.strength) : 0.0;
+    });
   }
   std::span<const PlacedNumber> numbers_;
   std::vector<Seconds> times_;  // by number
   Seconds program_;             // that follow none
   Seconds tables_;              // of operators that the user measured
 };
-
-std::string source_text(const Provenance& constant, const Experiment& experiment) {
-  const ClusterSpec& cluster = experiment.cluster;
-  for (const SourceTable* table :
-       {&cluster.device.sources, &cluster.sources, &cluster.host.sources}) {
-    if (const auto known = table->find(constant.source);
-        known != table->end() && constant.kind != SourceKind::kAssumed) {
-      return known->second;
-    }
-  }
-  return constant.source;
-}
-
-Provenance without_profile(std::string what, SourceKind kind, std::string source) {
-  Provenance provenance;
-  provenance.key = std::move(what);
-  provenance.kind = kind;
-  provenance.source = std::move(source);
-  return provenance;
-}
-
-// The largest first; those that differ by rounding alone by their keys.
-void sort_by_share(std::vector<RestingConstant>& constants) {
-  const auto steps = [](const RestingConstant& entry) {
-    return std::llround(entry.share / kVisible);
-  };
-  std::stable_sort(
-      constants.begin(), constants.end(), [&](const RestingConstant& a, const RestingConstant& b) {
-        return steps(a) != steps(b) ? steps(a) > steps(b) : a.constant.key < b.constant.key;
-      });
-}
-
-std::vector<RestingConstant> RestingTimes::constants(const Experiment& experiment) const {
-  std::vector<RestingConstant> all;
-  Seconds sum;
-  const auto add = [&](const Provenance& constant, Seconds time) {
-    sum += time;
-    const auto same = std::find_if(all.begin(), all.end(), [&](const RestingConstant& entry) {
-      return entry.constant.key == constant.key && entry.constant.file == constant.file;
-    });
-    if (same != all.end()) {
-      same->share += time.value();
-    } else {
-      all.push_back({constant, source_text(constant, experiment), time.value()});
-    }
-  };
-  for (std::size_t i = 0; i < times_.size(); ++i) {
-    add(*numbers_[i].origin, times_[i]);
-  }
-  add(without_profile("measured operators", SourceKind::kMeasured,
-                      "the tables that the experiment names"),
-      tables_);
-  add(without_profile("no constant of a profile", SourceKind::kAssumed,
-                      "numbers that stand in the program"),
-      program_);
-  std::erase_if(
-      all, [&](const RestingConstant& entry) { return entry.share <= kVisible * sum.value(); });
-  double visible = 0.0;
-  for (const RestingConstant& entry : all) {
-    visible += entry.share;
-  }
-  for (RestingConstant& entry : all) {
-    entry.share /= visible;
-  }
-  sort_by_share(all);
-  return all;
-}
 
 // The step of an experiment, priced while its numbers are moved.
 class StepPricing {
@@ -162,16 +155,78 @@ class StepPricing {
         expansion_{experiment_.model, projection.plan, projection.training, experiment_.software} {}
 
   // Of the slowest rank, each work once, with slopes over the numbers of the device.
-  [[nodiscard]] std::vector<StepOp> operators() const;
+  [[nodiscard]] std::vector<StepOp> operators() const {
+    const Hertz peak = experiment_.cluster.device.clock.peak;
+    std::vector<StepOp> ops = unpriced();
+    for (StepOp& entry : ops) {
+      entry.clock = projection_.clock_locked
+                        ? projection_.clock
+                        : within_level(entry.op, cost_, kernel(), experiment_.cluster).clock;
+      entry.below_peak = !projection_.clock_locked && entry.clock < kAtPeak * peak;
+    }
+    const PriceOf price = [&](std::size_t op, double clock_share) {
+      KernelContext context = kernel();
+      context.clock = clock_share * ops[op].clock;
+      return cost_.cost(ops[op].op, context, experiment_.cluster);
+    };
+    const std::vector<std::size_t> kinds =
+        each_of(ops, [](const StepOp& entry) { return entry.op.work.index(); });
+    std::vector<SlopedPrice> prices = price_slopes(kinds, price, movable_.of_device());
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      ops[i].price = std::move(prices[i]);
+    }
+    return ops;
+  }
+
   // What the gaps of the host follow.
-  [[nodiscard]] FewPulls host_pulls() const;
+  [[nodiscard]] FewPulls host_pulls() const {
+    // No operator, none of their prices and no order of a pipeline reads a number of the host.
+    const CostModel kept = with_kept_prices(paced_, experiment_.cluster);
+    const StepContext context{expansion_, experiment_.cluster, kept, projection_.clock};
+    SolvedSteps solved;
+    const PriceOf gaps = [&](std::size_t, double) {
+      solved.forget_times();
+      StepTimer timer(context, solved, solved.outline(expansion_));
+      OpCost cost;
+      cost.duration = timer.at(projection_.clock).breakdown.host;
+      return cost;
+    };
+    const SlopedPrice host = price_slopes(kOneOperator, gaps, movable_.of_host()).front();
+    FewPulls pulls;
+    const std::size_t first = movable_.of_device().size();
+    if (!(host.cost.duration > Seconds{})) {
+      return pulls;
+    }
+    for (const PriceSlope& slope : host.numbers) {
+      pulls.push_back({first + slope.number, slope.duration() / host.cost.duration});
+    }
+    return pulls;
+  }
 
  private:
   [[nodiscard]] KernelContext kernel() const {
     return kernel_context({expansion_, experiment_.cluster, cost_, projection_.clock},
                           Detail::kTerms);
   }
-  [[nodiscard]] std::vector<StepOp> unpriced() const;
+
+  [[nodiscard]] std::vector<StepOp> unpriced() const {
+    std::vector<StepOp> ops;
+    for (CountedOp& counted : operator_inventory(expansion_, projection_.time.slowest_rank)) {
+      const auto known = std::ranges::find_if(
+          ops, [&](const StepOp& entry) { return entry.op.work == counted.op.work; });
+      if (runs_on_gather_stream(counted.op)) {
+        continue;
+      }
+      if (known == ops.end()) {
+        StepOp& entry = ops.emplace_back();
+        entry.op = std::move(counted.op);
+        entry.count = static_cast<double>(counted.count);
+      } else {
+        known->count += static_cast<double>(counted.count);
+      }
+    }
+    return ops;
+  }
 
   const MovableExperiment& movable_;
   const Experiment& experiment_;
@@ -181,83 +236,13 @@ class StepPricing {
   ExpansionContext expansion_;
 };
 
-std::vector<StepOp> StepPricing::unpriced() const {
-  std::vector<StepOp> ops;
-  for (CountedOp& counted : operator_inventory(expansion_, projection_.time.slowest_rank)) {
-    const auto known = std::find_if(ops.begin(), ops.end(), [&](const StepOp& entry) {
-      return entry.op.work == counted.op.work;
-    });
-    if (runs_on_gather_stream(counted.op)) {
-      continue;
-    }
-    if (known == ops.end()) {
-      StepOp& entry = ops.emplace_back();
-      entry.op = std::move(counted.op);
-      entry.count = static_cast<double>(counted.count);
-    } else {
-      known->count += static_cast<double>(counted.count);
-    }
-  }
-  return ops;
-}
-
-std::vector<StepOp> StepPricing::operators() const {
-  const Hertz peak = experiment_.cluster.device.clock.peak;
-  std::vector<StepOp> ops = unpriced();
-  for (StepOp& entry : ops) {
-    entry.clock = projection_.clock_locked
-                      ? projection_.clock
-                      : within_level(entry.op, cost_, kernel(), experiment_.cluster).clock;
-    entry.below_peak = !projection_.clock_locked && entry.clock < kAtPeak * peak;
-  }
-  const PriceOf price = [&](std::size_t op, double clock_share) {
-    KernelContext context = kernel();
-    context.clock = clock_share * ops[op].clock;
-    return cost_.cost(ops[op].op, context, experiment_.cluster);
-  };
-  std::vector<std::size_t> kinds;
-  kinds.reserve(ops.size());
-  for (const StepOp& entry : ops) {
-    kinds.push_back(entry.op.work.index());
-  }
-  std::vector<SlopedPrice> prices = price_slopes(kinds, price, movable_.of_device());
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    ops[i].price = std::move(prices[i]);
-  }
-  return ops;
-}
-
-FewPulls StepPricing::host_pulls() const {
-  // No operator, none of their prices and no order of a pipeline reads a number of the host.
-  const CostModel kept = with_kept_prices(paced_, experiment_.cluster);
-  const StepContext context{expansion_, experiment_.cluster, kept, projection_.clock};
-  SolvedSteps solved;
-  const PriceOf gaps = [&](std::size_t, double) {
-    solved.forget_times();
-    StepTimer timer(context, solved, solved.outline(expansion_));
-    OpCost cost;
-    cost.duration = timer.at(projection_.clock).breakdown.host;
-    return cost;
-  };
-  const SlopedPrice host = price_slopes(kOneOperator, gaps, movable_.of_host()).front();
-  FewPulls pulls;
-  const std::size_t first = movable_.of_device().size();
-  if (!(host.cost.duration > Seconds{})) {
-    return pulls;
-  }
-  for (const PriceSlope& slope : host.numbers) {
-    pulls.push_back({first + slope.number, slope.duration() / host.cost.duration});
-  }
-  return pulls;
-}
-
 // What the clocks of a step rest on.
 class ClockPulls {
  public:
   ClockPulls(const MovableExperiment& movable, const std::vector<StepOp>& ops,
              const Projection& projection)
       : fixed_{{projection.clock_locked ? movable.locked_clock() : movable.peak_clock(), 1.0}} {
-    if (std::any_of(ops.begin(), ops.end(), [](const StepOp& op) { return op.below_peak; })) {
+    if (std::ranges::any_of(ops, &StepOp::below_peak)) {
       const TimeBreakdown& time = projection.time.breakdown;
       limited_ = without_zeros(clock_pulls(movable, ops, time.busy() / projection.time.step));
     }
@@ -319,10 +304,8 @@ void share_out(const StepOp& op, const FewPulls& clock, Seconds time, RestingTim
 template <typename Takes>
 void share_out(Seconds time, const std::vector<StepOp>& ops, const ClockPulls& clocks,
                const Takes& takes, RestingTimes& times) {
-  Seconds sum;
-  for (const StepOp& op : ops) {
-    sum += takes(op) ? op.total() : Seconds{};
-  }
+  const Seconds sum =
+      sum_of(ops, [&](const StepOp& op) { return takes(op) ? op.total() : Seconds{}; });
   for (const StepOp& op : ops) {
     if (takes(op) && op.total() > Seconds{}) {
       share_out(op, clocks.of(op), (op.total() / sum) * time, times);

@@ -111,7 +111,7 @@ std::optional<ConfigNode> software_of_report(const ConfigNode& input, const Conf
 }
 
 bool is_one_of(std::string_view key, std::initializer_list<std::string_view> keys) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
+  return std::ranges::find(keys, key) != keys.end();
 }
 
 ConfigNode experiment_of(const ConfigNode& input) {

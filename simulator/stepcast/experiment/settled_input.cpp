@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/experiment/settled_input.hpp"
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/experiment/plan_fields.hpp"
 #include "stepcast/plan/written_input.hpp"
@@ -14,12 +15,7 @@ ConfigNode plan_node(const PlanRequest& request, const ParallelPlan& plan) {
   writer.field("edp", plan.edp);
   writer.field("overlap", written_overlap(plan));
   if (plan.stages.size() > 1) {
-    std::vector<std::int64_t> layers;
-    layers.reserve(plan.stages.size());
-    for (const StageContent& stage : plan.stages) {
-      layers.push_back(stage.layers);
-    }
-    writer.field("stage_layout", list_node(layers));
+    writer.field("stage_layout", list_node(each_of(plan.stages, &StageContent::layers)));
   }
   if (request.given) {
     writer.field("given", written_request(request));

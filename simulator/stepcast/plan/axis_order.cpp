@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "stepcast/base/text_list.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -50,11 +52,7 @@ std::optional<AxisOrder> parse_axis_order(std::string_view text) {
 }
 
 std::string text_of(const AxisOrder& order) {
-  std::string text;
-  for (const Axis axis : order.axes) {
-    text += (text.empty() ? "" : std::string(1, kBetween)) + std::string(name(axis));
-  }
-  return text;
+  return text_list(order.axes, std::string_view(&kBetween, 1), name<Axis>);
 }
 
 RankStrides rank_strides(const AxisOrder& order, const RankDegrees& degrees) {

@@ -13,12 +13,6 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<NamedValue<ReceiveBuffer>, 3> kReceiveBuffers = {
-    {{"dynamic", ReceiveBuffer::kDynamic},
-     {"worst_case", ReceiveBuffer::kWorstCase},
-     {"capacity", ReceiveBuffer::kCapacity}}};
-constexpr std::array<NamedValue<CpuSync>, 2> kCpuSyncs = {
-    {{"blocking", CpuSync::kBlocking}, {"none", CpuSync::kNone}}};
 constexpr std::array<NamedValue<Dtype>, 2> kRowDtypes = {
     {{"bf16", Dtype::kBf16}, {"fp8", Dtype::kFp8}}};
 constexpr std::array<NamedValue<ExchangePrimitive>, 5> kDispatchPrimitives = {
@@ -134,27 +128,23 @@ void write_routing(const Routing& routing, ConfigWriter& writer) {
 // What is said of the exchange before its routing, and what is said behind it.
 template <typename Settings>
 void sending_settings(Settings& exchange) {
-  exchange.template choice<Dtype>("dispatch_dtype", &ExchangeSpec::dispatch_dtype, kRowDtypes);
+  exchange.choice("dispatch_dtype", &ExchangeSpec::dispatch_dtype, kRowDtypes);
   exchange.count("num_sms", &ExchangeSpec::compute_units, kComputeUnits);
-  exchange.template choice<ExchangePrimitive>(
-      "dispatch_primitive", &ExchangeSpec::dispatch_primitive, kDispatchPrimitives);
-  exchange.template choice<ExchangePrimitive>("combine_primitive", &ExchangeSpec::combine_primitive,
-                                              kCombinePrimitives);
+  exchange.choice("dispatch_primitive", &ExchangeSpec::dispatch_primitive, kDispatchPrimitives);
+  exchange.choice("combine_primitive", &ExchangeSpec::combine_primitive, kCombinePrimitives);
 }
 
 template <typename Settings>
 void receiving_settings(Settings& exchange) {
   exchange.count("redundant_experts", &ExchangeSpec::redundant_experts, kPadding);
-  exchange.template choice<ReceiveBuffer>("receive_buffer", &ExchangeSpec::receive_buffer,
-                                          kReceiveBuffers);
+  exchange.choice("receive_buffer", &ExchangeSpec::receive_buffer);
   exchange.number("capacity_factor", &ExchangeSpec::capacity_factor, kCapacity);
   exchange.count("pad_multiple", &ExchangeSpec::pad_multiple, kPadding);
   exchange.flag("offset_aware_activation", &ExchangeSpec::offset_aware_activation);
   exchange.flag("redispatch_in_backward", &ExchangeSpec::redispatch_in_backward);
-  exchange.template choice<CpuSync>("cpu_sync", &ExchangeSpec::cpu_sync, kCpuSyncs);
+  exchange.choice("cpu_sync", &ExchangeSpec::cpu_sync);
   exchange.flag("collective_only", &ExchangeSpec::collective_only);
-  exchange.template choice<CollectiveAlgorithm>("moe_all_to_all", &ExchangeSpec::all_to_all,
-                                                kAllToAlls);
+  exchange.choice("moe_all_to_all", &ExchangeSpec::all_to_all, kAllToAlls);
 }
 
 }  // namespace
@@ -176,11 +166,6 @@ Routing routing_of(const ExchangeSpec& spec, const MoeSpec& moe) {
   }
   return routing;
 }
-
-std::string_view name(ReceiveBuffer buffer) {
-  return kReceiveBuffers.at(static_cast<std::size_t>(buffer)).name;
-}
-std::string_view name(CpuSync sync) { return kCpuSyncs.at(static_cast<std::size_t>(sync)).name; }
 
 std::optional<Dispatcher> read_dispatcher(MappingReader& reader) {
   const ConfigNode* written = reader.take("dispatcher");

@@ -39,7 +39,12 @@ namespace stepcast {
 // Rows of the tensors between dispatch and combine: as many as arrive, as many as could arrive, or
 // what a capacity factor allows, the rest being dropped.
 enum class ReceiveBuffer { kDynamic, kWorstCase, kCapacity };
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<ReceiveBuffer> = {"dynamic", "worst_case",
+                                                                            "capacity"};
 enum class CpuSync { kBlocking, kNone };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<CpuSync> = {"blocking", "none"};
 
 struct ExchangeSpec {
   Dispatcher dispatcher = Dispatcher::kAllToAll;
@@ -72,8 +77,5 @@ inline constexpr std::string_view kCountsKey = "counts";
 void read_exchange(MappingReader reader, ExchangeSpec& spec);
 // The value of a key `dispatcher`, if it is there.
 std::optional<Dispatcher> read_dispatcher(MappingReader& reader);
-
-std::string_view name(ReceiveBuffer buffer);
-std::string_view name(CpuSync sync);
 
 }  // namespace stepcast

@@ -8,15 +8,6 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 4> kOptimizerNames = {"adamw", "sgd", "adafactor", "muon"};
-constexpr std::array<std::string_view, 5> kStateNames = {"fp32", "bf16", "fp16", "fp8", "8bit"};
-constexpr std::array<std::string_view, 5> kMasterNames = {"none", "fp32", "fp16", "bf16",
-                                                          "remainder"};
-constexpr std::array<std::string_view, 2> kQkvNames = {"split", "joint"};
-constexpr std::array<std::string_view, 3> kTensorParallelNames = {"duplicated", "distributed",
-                                                                  "blockwise"};
-constexpr std::array<std::string_view, 3> kShardingNames = {"whole", "gather", "all_to_all"};
-
 // As a text, "adam" is what many frameworks call it.
 constexpr std::array<NamedValue<OptimizerKind>, 5> kOptimizers = {
     {{"adamw", OptimizerKind::kAdamW},
@@ -108,21 +99,9 @@ std::optional<OptimizerOffload> read_offload(MappingReader& reader) {
 }
 
 OptimizerSpec of_kind(OptimizerKind kind) {
-  OptimizerSpec spec;
-  switch (kind) {
-    case OptimizerKind::kAdamW:
-      break;
-    case OptimizerKind::kSgd:
-      spec.rule = SgdSpec{};
-      break;
-    case OptimizerKind::kAdafactor:
-      spec.rule = AdafactorSpec{};
-      break;
-    case OptimizerKind::kMuon:
-      spec.rule = MuonSpec{};
-      break;
-  }
-  return spec;
+  using Rule = decltype(OptimizerSpec::rule);
+  const std::array<Rule, 4> rules = {AdamWSpec{}, SgdSpec{}, AdafactorSpec{}, MuonSpec{}};
+  return {rules.at(static_cast<std::size_t>(kind)), {}, {}};
 }
 
 // Reads into the rule that the kind has.
@@ -143,18 +122,18 @@ void write_adamw(const AdamWSpec& spec, ConfigWriter& writer) {
     return;
   }
   if (spec.first == spec.second) {
-    writer.field("moments", entry(kStateNames, *spec.first));
+    writer.field("moments", name(*spec.first));
     return;
   }
-  writer.field("first_moment", entry(kStateNames, *spec.first));
-  writer.field("second_moment", entry(kStateNames, *spec.second));
+  writer.field("first_moment", name(*spec.first));
+  writer.field("second_moment", name(*spec.second));
 }
 
 void write_momentum(const MomentumSpec& momentum, ConfigWriter& writer) {
   if (!momentum.kept) {
     writer.field(kMomentumKey, "none");
   } else if (momentum.format) {
-    writer.field(kMomentumKey, entry(kStateNames, *momentum.format));
+    writer.field(kMomentumKey, name(*momentum.format));
   }
 }
 
@@ -167,10 +146,10 @@ struct RuleWriter {
     writer.field("steps", rule.steps);
     write_momentum({true, rule.momentum}, writer);
     writer.field("nesterov", rule.nesterov);
-    writer.field("qkv", entry(kQkvNames, rule.qkv));
-    writer.field("tp_mode", entry(kTensorParallelNames, rule.tp_mode));
+    writer.field("qkv", name(rule.qkv));
+    writer.field("tp_mode", name(rule.tp_mode));
     if (rule.sharding) {
-      writer.field("sharding", entry(kShardingNames, *rule.sharding));
+      writer.field("sharding", name(*rule.sharding));
     }
     if (rule.adamw != AdamWSpec{}) {
       writer.begin("adamw");
@@ -183,59 +162,14 @@ struct RuleWriter {
 }  // namespace
 
 Bytes size_of(StateFormat format) {
-  switch (format) {
-    case StateFormat::kFp32:
-      return Bytes(4);
-    case StateFormat::kBf16:
-    case StateFormat::kFp16:
-      return Bytes(2);
-    case StateFormat::kFp8:
-      return Bytes(1);
-    case StateFormat::kBlock8:
-      return Bytes(1.0 + 4.0 / kBlock);
-  }
-  return {};
+  constexpr std::array<Bytes, 5> kSizes = {Bytes(4), Bytes(2), Bytes(2), Bytes(1),
+                                           Bytes(1.0 + 4.0 / kBlock)};
+  return kSizes.at(static_cast<std::size_t>(format));
 }
 
 Bytes size_of(MasterCopy master) {
-  switch (master) {
-    case MasterCopy::kNone:
-      return {};
-    case MasterCopy::kFp32:
-      return Bytes(4);
-    case MasterCopy::kFp16:
-    case MasterCopy::kBf16:
-    case MasterCopy::kRemainder:
-      return Bytes(2);
-  }
-  return {};
-}
-
-std::string_view name(OptimizerKind kind) { return entry(kOptimizerNames, kind); }
-
-template <>
-std::span<const std::string_view> names_of<OptimizerKind>() {
-  return kOptimizerNames;
-}
-template <>
-std::span<const std::string_view> names_of<StateFormat>() {
-  return kStateNames;
-}
-template <>
-std::span<const std::string_view> names_of<MasterCopy>() {
-  return kMasterNames;
-}
-template <>
-std::span<const std::string_view> names_of<QkvMatrices>() {
-  return kQkvNames;
-}
-template <>
-std::span<const std::string_view> names_of<MuonTensorParallel>() {
-  return kTensorParallelNames;
-}
-template <>
-std::span<const std::string_view> names_of<MuonSharding>() {
-  return kShardingNames;
+  constexpr std::array<Bytes, 5> kSizes = {Bytes(0), Bytes(4), Bytes(2), Bytes(2), Bytes(2)};
+  return kSizes.at(static_cast<std::size_t>(master));
 }
 
 OptimizerSpec read_optimizer(MappingReader& recipe) {
@@ -272,7 +206,7 @@ ConfigNode written_optimizer(const OptimizerSpec& optimizer) {
   writer.field("kind", kind);
   std::visit(RuleWriter{writer}, optimizer.rule);
   if (optimizer.master) {
-    writer.field("master", entry(kMasterNames, *optimizer.master));
+    writer.field("master", name(*optimizer.master));
   }
   if (optimizer.offload) {
     writer.begin("offload");

@@ -19,11 +19,17 @@
 namespace stepcast {
 
 enum class OptimizerKind { kAdamW, kSgd, kAdafactor, kMuon };
+template <>
+inline constexpr std::array<std::string_view, 4> kNamesOf<OptimizerKind> = {"adamw", "sgd",
+                                                                            "adafactor", "muon"};
 
 // How a moment is stored. Those of 8 bits have their scales beside them: fp8 one a tensor
 // (Transformer Engine's FusedAdam), 8bit an fp32 for each block of 256 elements (bitsandbytes'
 // blockwise optimizers and torchao's AdamW8bit).
 enum class StateFormat { kFp32, kBf16, kFp16, kFp8, kBlock8 };
+template <>
+inline constexpr std::array<std::string_view, 5> kNamesOf<StateFormat> = {"fp32", "bf16", "fp16",
+                                                                          "fp8", "8bit"};
 // Of one element, its share of the scales included.
 Bytes size_of(StateFormat format);
 
@@ -31,6 +37,9 @@ Bytes size_of(StateFormat format);
 // updates that one; a copy; or the 16 bits of an fp32 that a bf16 parameter lacks (Megatron's
 // store_param_remainders).
 enum class MasterCopy { kNone, kFp32, kFp16, kBf16, kRemainder };
+template <>
+inline constexpr std::array<std::string_view, 5> kNamesOf<MasterCopy> = {"none", "fp32", "fp16",
+                                                                         "bf16", "remainder"};
 Bytes size_of(MasterCopy master);
 
 // A format that is not given is that of the software set: fp32, or 16 bits where all of its states
@@ -62,17 +71,25 @@ struct AdafactorSpec {
 // How Muon sees the matrix for queries, keys and values of software that fuses them: as three
 // (Megatron's --muon-split-qkv), or as one.
 enum class QkvMatrices { kSplit, kJoint };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<QkvMatrices> = {"split", "joint"};
 
 // What Muon does with a matrix that tensor parallelism divides (Megatron's --muon-tp-mode): gathers
 // it on every rank; iterates on the parts and adds up the products of rows; or takes each part for
 // a matrix of its own.
 enum class MuonTensorParallel { kDuplicated, kDistributed, kBlockwise };
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<MuonTensorParallel> = {
+    "duplicated", "distributed", "blockwise"};
 
 // How matrices are brought to where they are iterated on, if data parallelism divides the
 // optimizer: each lies whole on one rank (Megatron's LayerWiseDistributedOptimizer); every rank
 // gathers all that it holds a part of (Moonlight, arXiv 2502.16982, algorithm 1); parts are sent to
 // an owner and back (Dion, arXiv 2504.05295).
 enum class MuonSharding { kWholeMatrices, kGather, kAllToAll };
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<MuonSharding> = {"whole", "gather",
+                                                                           "all_to_all"};
 
 // Muon (Jordan 2024; Moonlight, arXiv 2502.16982): hidden matrices are updated by their momentum,
 // orthogonalised by Newton-Schulz steps; embedding, head and vectors by AdamW.
@@ -104,20 +121,6 @@ struct OptimizerSpec {
   [[nodiscard]] OptimizerKind kind() const { return static_cast<OptimizerKind>(rule.index()); }
   bool operator==(const OptimizerSpec&) const = default;
 };
-
-std::string_view name(OptimizerKind kind);
-template <>
-std::span<const std::string_view> names_of<OptimizerKind>();
-template <>
-std::span<const std::string_view> names_of<StateFormat>();
-template <>
-std::span<const std::string_view> names_of<MasterCopy>();
-template <>
-std::span<const std::string_view> names_of<QkvMatrices>();
-template <>
-std::span<const std::string_view> names_of<MuonTensorParallel>();
-template <>
-std::span<const std::string_view> names_of<MuonSharding>();
 
 // Reads the key `optimizer` of a recipe: the name of a kind, or a mapping with `kind` and what it
 // can have.

@@ -44,6 +44,9 @@ enum class Schedule {
 // are exchanged for heads (Ulysses); or heads among neighbours, and keys and values of those go
 // round among the rest.
 enum class CpAlgorithm { kRing, kAllGather, kAllToAll, kAllToAllRing };
+template <>
+inline constexpr std::array<std::string_view, 4> kNamesOf<CpAlgorithm> = {
+    "ring", "all_gather", "all_to_all", "all_to_all_ring"};
 
 // Layers of one pipeline stage (a virtual stage when vpp > 1), and what else sits there.
 struct StageContent {
@@ -174,10 +177,7 @@ struct ParallelPlan {
 PlanRequest read_plan(MappingReader reader);
 
 std::string_view name(Schedule schedule);
-std::string_view name(CpAlgorithm algorithm);
 template <>
 std::span<const std::string_view> names_of<Schedule>();
-template <>
-std::span<const std::string_view> names_of<CpAlgorithm>();
 
 }  // namespace stepcast

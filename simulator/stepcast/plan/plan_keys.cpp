@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/enum_fields.hpp"
@@ -18,13 +20,13 @@
 namespace stepcast {
 namespace {
 
-inline constexpr std::array<NamedValue<bool>, 2> kOverlapRules = {
+constexpr std::array<NamedValue<bool>, 2> kOverlapRules = {
     {{"timeline", false}, {"uniform", true}}};
 
-inline constexpr std::array kAxesOfShares = {Axis::kTensor, Axis::kExpert, Axis::kContext,
-                                             Axis::kData, Axis::kPipeline};
+constexpr std::array kAxesOfShares = {Axis::kTensor, Axis::kExpert, Axis::kContext, Axis::kData,
+                                      Axis::kPipeline};
 
-inline void read_overlap(std::string_view key, MappingReader& reader, PlanRequest& plan) {
+void read_overlap(std::string_view key, MappingReader& reader, PlanRequest& plan) {
   const ConfigNode* value = reader.take(key);
   if (value == nullptr) {
     return;
@@ -42,7 +44,7 @@ inline void read_overlap(std::string_view key, MappingReader& reader, PlanReques
   fractions.finish();
 }
 
-inline ConfigNode overlap_node(const UniformOverlap& overlap) {
+ConfigNode overlap_node(const UniformOverlap& overlap) {
   ConfigWriter shares;
   shares.field("rule", "uniform");
   for (const Axis axis : kAxesOfShares) {
@@ -51,18 +53,18 @@ inline ConfigNode overlap_node(const UniformOverlap& overlap) {
   return shares.take();
 }
 
-inline void write_overlap(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
+void write_overlap(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
   if (plan.uniform) {
     writer.field(key, overlap_node(plan.overlap));
   }
 }
 
-inline void copy_overlap(const PlanRequest& from, PlanRequest& to) {
+void copy_overlap(const PlanRequest& from, PlanRequest& to) {
   to.uniform = from.uniform;
   to.overlap = from.overlap;
 }
 
-inline void read_order(std::string_view key, MappingReader& reader, PlanRequest& plan) {
+void read_order(std::string_view key, MappingReader& reader, PlanRequest& plan) {
   const ConfigNode* value = reader.take(key);
   const std::optional<std::string> text =
       value == nullptr ? std::nullopt : reader.text(key, *value);
@@ -79,13 +81,13 @@ inline void read_order(std::string_view key, MappingReader& reader, PlanRequest&
   }
 }
 
-inline void write_order(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
+void write_order(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
   if (plan.order != AxisOrder{}) {
     writer.field(key, text_of(plan.order));
   }
 }
 
-inline void read_layout(std::string_view key, MappingReader& reader, PlanRequest& plan) {
+void read_layout(std::string_view key, MappingReader& reader, PlanRequest& plan) {
   const ConfigNode* value = reader.take(key);
   if (value == nullptr) {
     return;
@@ -104,7 +106,7 @@ inline void read_layout(std::string_view key, MappingReader& reader, PlanRequest
   }
 }
 
-inline void write_layout(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
+void write_layout(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
   if (!plan.stage_layers.empty()) {
     writer.field(key, list_node(plan.stage_layers));
   } else if (!plan.layout.empty()) {
@@ -112,7 +114,7 @@ inline void write_layout(std::string_view key, const PlanRequest& plan, ConfigWr
   }
 }
 
-inline void copy_layout(const PlanRequest& from, PlanRequest& to) {
+void copy_layout(const PlanRequest& from, PlanRequest& to) {
   to.layout = from.layout;
   to.stage_layers = from.stage_layers;
 }
@@ -123,12 +125,24 @@ void copy_plan(const PlanRequest& from, PlanRequest& to) {
   to.*Member = from.*Member;
 }
 
-// --- counts -----------------------------------------------------------------------------------
+// --- members of a request ---------------------------------------------------------------------
 
+// A degree, a switch or a choice, by what the member is.
 template <auto Member>
-void read_degree(std::string_view key, MappingReader& reader, PlanRequest& plan) {
-  if (const ConfigNode* value = reader.take(key)) {
-    plan.*Member = reader.count(key, *value, kDegree).value_or(1);
+void read_member(std::string_view key, MappingReader& reader, PlanRequest& plan) {
+  const ConfigNode* value = reader.take(key);
+  if (value == nullptr) {
+    return;
+  }
+  auto& member = plan.*Member;
+  using Type = std::remove_reference_t<decltype(member)>;
+  if constexpr (std::is_same_v<Type, std::optional<bool>>) {
+    member = reader.flag(key, *value);
+  } else if constexpr (requires { name(*member); }) {
+    using Choice = typename Type::value_type;
+    member = reader.choice<Choice>(key, *value, enum_names<Choice>());
+  } else {
+    member = reader.count(key, *value, kDegree).value_or(1);
   }
 }
 
@@ -138,51 +152,35 @@ void read_zero(std::string_view key, MappingReader& reader, PlanRequest& plan) {
   }
 }
 
-template <std::int64_t PlanRequest::*Member>
-void write_degree(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
-  if (plan.*Member != PlanRequest{}.*Member) {
-    writer.field(key, plan.*Member);
+template <auto Member>
+void write_member(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
+  const auto& member = plan.*Member;
+  if (member == PlanRequest{}.*Member) {
+    return;
+  }
+  if constexpr (requires { name(*member); }) {
+    writer.field(key, name(*member));
+  } else if constexpr (requires { *member; }) {
+    writer.field(key, *member);
+  } else {
+    writer.field(key, member);
   }
 }
 
-template <auto Member>
-void write_given(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
-  if (plan.*Member) {
-    writer.field(key, *(plan.*Member));
-  }
-}
-
-template <auto Member>
+// What a member of a settled plan, or a function of one, says; a choice by its name.
+template <auto Of>
 PlanValue settled(const ParallelPlan& plan) {
-  return plan.*Member;
+  const auto& value = std::invoke(Of, plan);
+  if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>) {
+    return name(value);
+  } else {
+    return value;
+  }
 }
 
 template <auto Member>
 PlanValue asked(const PlanRequest& plan) {
   return plan.*Member;
-}
-
-// --- switches and choices -----------------------------------------------------------------------
-
-template <auto Member>
-void read_switch(std::string_view key, MappingReader& reader, PlanRequest& plan) {
-  if (const ConfigNode* value = reader.take(key)) {
-    plan.*Member = reader.flag(key, *value);
-  }
-}
-
-template <typename Choice, std::optional<Choice> PlanRequest::*Member>
-void read_choice(std::string_view key, MappingReader& reader, PlanRequest& plan) {
-  if (const ConfigNode* value = reader.take(key)) {
-    plan.*Member = reader.choice<Choice>(key, *value, enum_names<Choice>());
-  }
-}
-
-template <auto Member>
-void write_choice(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
-  if (plan.*Member) {
-    writer.field(key, name(*(plan.*Member)));
-  }
 }
 
 // --- where a key makes no difference -------------------------------------------------------------
@@ -201,12 +199,8 @@ bool idle_zero(const PlanRequest& asked, const ParallelPlan& plan) {
 
 // --- values that settling names -------------------------------------------------------------
 
-PlanValue settled_schedule(const ParallelPlan& plan) { return name(plan.schedule); }
-
-PlanValue settled_cp_algorithm(const ParallelPlan& plan) { return name(plan.cp_algorithm); }
-PlanValue settled_cp_heads(const ParallelPlan& plan) { return plan.cp_heads(); }
 // 0 where the shards have no replicas.
-PlanValue settled_hsdp(const ParallelPlan& plan) {
+std::int64_t settled_hsdp(const ParallelPlan& plan) {
   return plan.fsdp > 1 && plan.fsdp < plan.replicas() ? plan.fsdp : 0;
 }
 
@@ -214,9 +208,9 @@ void read_plan_dispatcher(std::string_view /*key*/, MappingReader& reader, PlanR
   plan.dispatcher = read_dispatcher(reader);
 }
 
-PlanValue settled_dispatcher(const ParallelPlan& plan) { return name(plan.exchange.dispatcher); }
+Dispatcher settled_dispatcher(const ParallelPlan& plan) { return plan.exchange.dispatcher; }
 
-PlanValue settled_order(const ParallelPlan& plan) { return text_of(plan.order); }
+std::string settled_order(const ParallelPlan& plan) { return text_of(plan.order); }
 
 // --- overlap ------------------------------------------------------------------------------------
 
@@ -244,17 +238,24 @@ constexpr PlanKey at(PlanKey key, int print_order, KeyRow compared) {
 }
 
 template <auto Asked, auto Settled>
-constexpr PlanKey degree_key(std::string_view name, std::string_view meaning,
-                             std::string_view option, int numbering) {
+constexpr PlanKey member_key(std::string_view name, std::string_view meaning, int numbering,
+                             std::string_view option = {}) {
   return {.name = name,
           .meaning = meaning,
           .option = option,
           .numbering = numbering,
-          .read = read_degree<Asked>,
-          .write = write_degree<Asked>,
+          .read = read_member<Asked>,
+          .write = write_member<Asked>,
           .copy = copy_plan<Asked>,
-          .settled = settled<Settled>,
-          .is_degree = true};
+          .settled = settled<Settled>};
+}
+
+template <auto Asked, auto Settled>
+constexpr PlanKey degree_key(std::string_view name, std::string_view meaning,
+                             std::string_view option, int numbering) {
+  PlanKey key = member_key<Asked, Settled>(name, meaning, numbering, option);
+  key.is_degree = true;
+  return key;
 }
 
 // A degree that no other key and no layout changes.
@@ -264,31 +265,6 @@ constexpr PlanKey kept_degree_key(std::string_view name, std::string_view meanin
   PlanKey key = degree_key<Asked, Settled>(name, meaning, option, numbering);
   key.asked = asked<Asked>;
   return key;
-}
-
-template <auto Asked, auto Settled>
-constexpr PlanKey optional_degree_key(std::string_view name, std::string_view meaning,
-                                      std::string_view option, int numbering) {
-  return {.name = name,
-          .meaning = meaning,
-          .option = option,
-          .numbering = numbering,
-          .read = read_degree<Asked>,
-          .write = write_given<Asked>,
-          .copy = copy_plan<Asked>,
-          .settled = settled<Settled>,
-          .is_degree = true};
-}
-
-template <auto Asked, auto Settled>
-constexpr PlanKey switch_key(std::string_view name, std::string_view meaning, int numbering) {
-  return {.name = name,
-          .meaning = meaning,
-          .numbering = numbering,
-          .read = read_switch<Asked>,
-          .write = write_given<Asked>,
-          .copy = copy_plan<Asked>,
-          .settled = settled<Settled>};
 }
 
 using R = PlanRequest;
@@ -301,62 +277,42 @@ constexpr std::array kPlanKeys = {
        {"vpp", 6, "1"}),
     at(kept_degree_key<&R::cp, &P::cp>("cp", "context parallelism", "--cp", 11), 2, {"cp", 3, "1"}),
     at(kept_degree_key<&R::ep, &P::ep>("ep", "expert parallelism", "--ep", 13), 5, {"ep", 8, "1"}),
-    at(optional_degree_key<&R::etp, &P::etp>("etp", "tensor parallelism of the experts", "--etp",
-                                             14),
-       6, {"etp", 9, "1"}),
-    at(PlanKey{.name = "dp",
-               .meaning = "data parallelism, which follows from the rest",
-               .numbering = 15,
-               .read = read_degree<&R::dp>,
-               .write = write_given<&R::dp>,
-               .copy = copy_plan<&R::dp>,
-               .settled = settled<&P::dp>},
-       7, {"dp", 11}),
-    at(optional_degree_key<&R::fsdp, &P::fsdp>(
-           "fsdp", "ranks that share one copy of the parameters", "--fsdp", 17),
+    at(degree_key<&R::etp, &P::etp>("etp", "tensor parallelism of the experts", "--etp", 14), 6,
+       {"etp", 9, "1"}),
+    at(member_key<&R::dp, &P::dp>("dp", "data parallelism, which follows from the rest", 15), 7,
+       {"dp", 11}),
+    at(degree_key<&R::fsdp, &P::fsdp>("fsdp", "ranks that share one copy of the parameters",
+                                      "--fsdp", 17),
        8, {"fsdp", 12}),
-    PlanKey{.name = "hsdp",
-            .meaning = "ranks of one sharding group, replicated over the others",
-            .numbering = 18,
-            .read = read_degree<&R::hsdp>,
-            .write = write_given<&R::hsdp>,
-            .copy = copy_plan<&R::hsdp>,
-            .settled = settled_hsdp},
+    member_key<&R::hsdp, settled_hsdp>(
+        "hsdp", "ranks of one sharding group, replicated over the others", 18),
     [] {
-      PlanKey key = switch_key<&R::sequence_parallel, &P::sequence_parallel>(
+      PlanKey key = member_key<&R::sequence_parallel, &P::sequence_parallel>(
           "sequence_parallel", "norms and dropout over a share of the sequence", 10);
       key.short_name = "sp";
       key.idle = idle_alone<&P::tp>;
       return at(key, 10, {"sequence parallel", 2, "no"});
     }(),
-    at(PlanKey{.name = "zero",
-               .meaning = "ZeRO stage, 0 to 3",
-               .option = "--zero",
-               .numbering = 16,
-               .read = read_zero,
-               .write = write_given<&R::zero>,
-               .copy = copy_plan<&R::zero>,
-               .settled = settled<&P::zero>,
-               .idle = idle_zero},
-       9, {"zero", 13}),
     [] {
-      PlanKey key = switch_key<&R::fsdp_reshard, &P::fsdp_reshard>(
+      PlanKey key = member_key<&R::zero, &P::zero>("zero", "ZeRO stage, 0 to 3", 16, "--zero");
+      key.read = read_zero;
+      key.idle = idle_zero;
+      return at(key, 9, {"zero", 13});
+    }(),
+    [] {
+      PlanKey key = member_key<&R::fsdp_reshard, &P::fsdp_reshard>(
           "fsdp_reshard", "gathered weights are dropped after forward", 19);
       key.idle = idle_reshard;
       return at(key, 11, {"reshard after forward", 14, "no"});
     }(),
-    switch_key<&R::fsdp_experts, &P::fsdp_experts>(
+    member_key<&R::fsdp_experts, &P::fsdp_experts>(
         "fsdp_experts", "whether full sharding divides the experts too", 24),
-    at(PlanKey{.name = "schedule",
-               .meaning = "pipeline schedule (of 'project' also: all)",
-               .option = "--schedule",
-               .numbering = 23,
-               .read = read_choice<Schedule, &R::schedule>,
-               .write = write_choice<&R::schedule>,
-               .copy = copy_plan<&R::schedule>,
-               .settled = settled_schedule,
-               .values = names_of<Schedule>},
-       12, {"schedule", 7}),
+    [] {
+      PlanKey key = member_key<&R::schedule, &P::schedule>(
+          "schedule", "pipeline schedule (of 'project' also: all)", 23, "--schedule");
+      key.values = names_of<Schedule>;
+      return at(key, 12, {"schedule", 7});
+    }(),
     PlanKey{.name = "stage_layout",
             .meaning = "layers of each stage: even, balanced, Megatron's text, or a list",
             .numbering = 21,
@@ -367,10 +323,10 @@ constexpr std::array kPlanKeys = {
     PlanKey{.name = "cp_algorithm",
             .meaning = "how context-parallel ranks exchange keys and values",
             .numbering = 12,
-            .read = read_choice<CpAlgorithm, &R::cp_algorithm>,
-            .write = write_choice<&R::cp_algorithm>,
+            .read = read_member<&R::cp_algorithm>,
+            .write = write_member<&R::cp_algorithm>,
             .copy = copy_plan<&R::cp_algorithm>,
-            .settled = settled_cp_algorithm,
+            .settled = settled<&P::cp_algorithm>,
             .printed = Printed::kAfterExchange,
             .print_order = 2,
             .values = names_of<CpAlgorithm>,
@@ -379,10 +335,10 @@ constexpr std::array kPlanKeys = {
     PlanKey{.name = "cp_all_to_all",
             .meaning = "context-parallel ranks that exchange heads, under all_to_all_ring",
             .numbering = 26,
-            .read = read_degree<&R::cp_all_to_all>,
-            .write = write_given<&R::cp_all_to_all>,
+            .read = read_member<&R::cp_all_to_all>,
+            .write = write_member<&R::cp_all_to_all>,
             .copy = copy_plan<&R::cp_all_to_all>,
-            .settled = settled_cp_heads,
+            .settled = settled<&P::cp_heads>,
             .printed = Printed::kAfterExchange,
             .print_order = 3},
     PlanKey{.name = "overlap",
@@ -404,9 +360,9 @@ constexpr std::array kPlanKeys = {
                .meaning = "what carries tokens to their experts",
                .of_site = true,
                .read = read_plan_dispatcher,
-               .write = write_choice<&R::dispatcher>,
+               .write = write_member<&R::dispatcher>,
                .copy = copy_plan<&R::dispatcher>,
-               .settled = settled_dispatcher,
+               .settled = settled<settled_dispatcher>,
                .values = names_of<Dispatcher>,
                .idle = idle_alone<&P::ep>},
        13, {"dispatcher", 10, kIdleText}),
@@ -416,7 +372,7 @@ constexpr std::array kPlanKeys = {
             .read = read_order,
             .write = write_order,
             .copy = copy_plan<&R::order>,
-            .settled = settled_order,
+            .settled = settled<settled_order>,
             .printed = Printed::kAfterExchange,
             .print_order = 3,
             .compared = {"order of ranks", 16, "tp-cp-ep-dp-pp"}},
@@ -437,10 +393,9 @@ constexpr std::array kFollowingKeys = {
 template <typename Wanted, typename Order>
 std::vector<PlanKey> chosen_keys(const Wanted& wanted, const Order& order) {
   std::vector<PlanKey> keys;
-  std::copy_if(kPlanKeys.begin(), kPlanKeys.end(), std::back_inserter(keys), wanted);
-  std::copy_if(kFollowingKeys.begin(), kFollowingKeys.end(), std::back_inserter(keys), wanted);
-  std::sort(keys.begin(), keys.end(),
-            [&](const PlanKey& a, const PlanKey& b) { return order(a) < order(b); });
+  std::ranges::copy_if(kPlanKeys, std::back_inserter(keys), wanted);
+  std::ranges::copy_if(kFollowingKeys, std::back_inserter(keys), wanted);
+  std::ranges::sort(keys, [&](const PlanKey& a, const PlanKey& b) { return order(a) < order(b); });
   return keys;
 }
 
@@ -454,8 +409,7 @@ std::vector<PlanKey> printed_keys(Printed where) {
 std::span<const PlanKey> plan_keys() { return kPlanKeys; }
 std::span<const PlanKey> following_plan_keys() { return kFollowingKeys; }
 const PlanKey* plan_key(std::string_view name) {
-  const auto* const found = std::find_if(kPlanKeys.begin(), kPlanKeys.end(),
-                                         [name](const PlanKey& key) { return key.name == name; });
+  const auto* const found = std::ranges::find(kPlanKeys, name, &PlanKey::name);
   return found == kPlanKeys.end() ? nullptr : found;
 }
 

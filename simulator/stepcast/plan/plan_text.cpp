@@ -12,11 +12,7 @@ std::string count(std::int64_t value) { return with_separators(value); }
 // " (qkv, o)", by the names of values.
 template <typename Values>
 std::string list_of(const Values& values) {
-  std::vector<std::string_view> names;
-  for (const auto value : values) {
-    names.push_back(name(value));
-  }
-  return " (" + text_list(names) + ")";
+  return " (" + text_list(values, ", ", [](const auto value) { return name(value); }) + ")";
 }
 
 std::string full_recompute_text(const RecomputeSpec& recompute) {

@@ -42,7 +42,7 @@ std::vector<Dtype> read_dtypes(MappingReader& reader) {
   const std::span<const std::string_view> names = training_dtype_names();
   std::vector<Dtype> dtypes;
   for (const std::string& written : reader.optional_texts("dtypes")) {
-    const auto known = std::find(names.begin(), names.end(), written);
+    const auto known = std::ranges::find(names, written);
     if (known == names.end()) {
       reader.error("dtypes", "has no number format of training '" + written.substr(0, 60) + "'");
       continue;
@@ -124,7 +124,7 @@ void read_offers(MappingReader& reader, SoftwareSpec& software) {
 
 template <typename T, typename V>
 bool names(const std::vector<T>& list, const V& value) {
-  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+  return list.empty() || std::ranges::find(list, value) != list.end();
 }
 
 }  // namespace

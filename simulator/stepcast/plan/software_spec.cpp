@@ -10,40 +10,6 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<NamedValue<GroupedGemmMode>, 3> kGroupedGemmModes = {
-    {{"turbo", GroupedGemmMode::kTurbo},
-     {"legacy", GroupedGemmMode::kLegacy},
-     {"streams", GroupedGemmMode::kStreams}}};
-constexpr std::array<NamedValue<RopeKeyProduct>, 2> kRopeKeyProducts = {
-    {{"kv_down", RopeKeyProduct::kKvDown}, {"own_product", RopeKeyProduct::kOwn}}};
-constexpr std::array<NamedValue<CudaGraphScope>, 2> kCudaGraphScopes = {
-    {{"whole", CudaGraphScope::kWhole}, {"without_experts", CudaGraphScope::kWithoutExperts}}};
-constexpr std::array<NamedValue<PermuteOrder>, 2> kPermuteOrders = {
-    {{"blocks", PermuteOrder::kBlocks}, {"index", PermuteOrder::kIndex}}};
-constexpr std::array<NamedValue<ShardLayout>, 2> kShardLayouts = {
-    {{"flat", ShardLayout::kFlat}, {"per_parameter", ShardLayout::kPerParameter}}};
-constexpr std::array<NamedValue<FastAccumulation>, 3> kFastAccumulations = {
-    {{"forward", FastAccumulation::kForward},
-     {"all", FastAccumulation::kAll},
-     {"none", FastAccumulation::kNone}}};
-constexpr std::array<NamedValue<FrozenWeights>, 3> kFrozenWeights = {
-    {{"parameters", FrozenWeights::kParameters},
-     {"products", FrozenWeights::kProducts},
-     {"products_one_layout", FrozenWeights::kProductsOneLayout}}};
-constexpr std::array<NamedValue<FsdpOverlap>, 3> kFsdpOverlaps = {
-    {{"all", FsdpOverlap::kAll}, {"forward", FsdpOverlap::kForward}, {"none", FsdpOverlap::kNone}}};
-constexpr std::array<NamedValue<LaunchMode>, 3> kLaunchModes = {
-    {{"program", LaunchMode::kProgram},
-     {"eager", LaunchMode::kEager},
-     {"compiled", LaunchMode::kCompiled}}};
-constexpr std::array<NamedValue<ExpertBuffer>, 2> kExpertBuffers = {
-    {{"received", ExpertBuffer::kReceived}, {"worst_case", ExpertBuffer::kWorstCase}}};
-constexpr std::array<NamedValue<RowGather>, 2> kRowGathers = {
-    {{"index", RowGather::kIndex}, {"product", RowGather::kProduct}}};
-constexpr std::array<NamedValue<Implementation>, 3> kImplementations = {
-    {{"eager", Implementation::kEager},
-     {"compiled", Implementation::kCompiled},
-     {"fused", Implementation::kFused}}};
 constexpr std::array<NamedValue<Bytes>, 2> kWideDtypes = {{{"fp32", Bytes(4)}, {"bf16", Bytes(2)}}};
 
 // Of one call, or of one step.
@@ -52,9 +18,8 @@ constexpr UnitRange kOfParameter{{0.0, 64.0}, "B"};
 
 template <typename Settings>
 void host_settings(Settings& host) {
-  const std::span<const NamedValue<LaunchMode>> modes = kLaunchModes;
-  host.choice("layers", &HostWork::layers, modes);
-  host.choice("experts", &HostWork::experts, modes);
+  host.choice("layers", &HostWork::layers);
+  host.choice("experts", &HostWork::experts);
   host.number("calls", &HostWork::calls, Range<double>{0.0, 100.0});
   host.flag("functional_collectives", &HostWork::functional_collectives);
   host.flag("unit_hooks", &HostWork::unit_hooks);
@@ -75,8 +40,8 @@ class HostNumbers {
   void flag(std::string_view /*key*/, Member /*member*/) {}
   template <typename Member>
   void count(std::string_view /*key*/, Member /*member*/, Range<std::int64_t> /*range*/) {}
-  template <typename Member, typename Choices>
-  void choice(std::string_view /*key*/, Member /*member*/, const Choices& /*choices*/) {}
+  template <typename Member>
+  void choice(std::string_view /*key*/, Member /*member*/) {}
   void number(std::string_view key, double HostWork::*member, Range<double> /*range*/) {
     if (work_->*member != HostWork{}.*member) {
       numbers_.push_back({key, &(work_->*member)});
@@ -108,52 +73,38 @@ void state_settings(Settings& states) {
 }
 
 template <typename Settings>
-void mixer_settings(Settings& software, std::span<const NamedValue<Implementation>> made) {
-  software.choice("norm", &SoftwareSpec::norm, made);
-  software.choice("mixer_passes", &SoftwareSpec::mixer_passes, made);
-  software.template choice<SparseKernel>("sparse_attention", &SoftwareSpec::sparse_attention,
-                                         enum_names<SparseKernel>());
-}
-
-template <typename Settings>
 void kernel_settings(Settings& software) {
-  const std::span<const NamedValue<Implementation>> implementations = kImplementations;
   software.flag("fused_qkv", &SoftwareSpec::fused_qkv);
   software.flag("fused_gate_up", &SoftwareSpec::fused_gate_up);
-  software.template choice<RopeKeyProduct>("mla_k_rope", &SoftwareSpec::mla_k_rope,
-                                           kRopeKeyProducts);
-  software.template choice<GroupedGemmMode>("grouped_gemm", &SoftwareSpec::grouped_gemm,
-                                            kGroupedGemmModes);
-  software.template choice<AttentionKernel>("attention", &SoftwareSpec::attention,
-                                            enum_names<AttentionKernel>());
+  software.choice("mla_k_rope", &SoftwareSpec::mla_k_rope);
+  software.choice("grouped_gemm", &SoftwareSpec::grouped_gemm);
+  software.choice("attention", &SoftwareSpec::attention);
   software.flag("attention_8bit", &SoftwareSpec::attention_8bit);
-  mixer_settings(software, implementations);
-  software.choice("rope", &SoftwareSpec::rope, implementations);
-  software.choice("ring_attention", &SoftwareSpec::ring_attention, implementations);
-  software.choice("quantize", &SoftwareSpec::quantize, implementations);
-  software.template choice<FastAccumulation>("fast_accumulation", &SoftwareSpec::fast_accumulation,
-                                             kFastAccumulations);
+  software.choice("norm", &SoftwareSpec::norm);
+  software.choice("mixer_passes", &SoftwareSpec::mixer_passes);
+  software.choice("sparse_attention", &SoftwareSpec::sparse_attention);
+  software.choice("rope", &SoftwareSpec::rope);
+  software.choice("ring_attention", &SoftwareSpec::ring_attention);
+  software.choice("quantize", &SoftwareSpec::quantize);
+  software.choice("fast_accumulation", &SoftwareSpec::fast_accumulation);
   software.flag("transposes_in_norm", &SoftwareSpec::transposes_in_norm);
-  software.choice("activation", &SoftwareSpec::activation, implementations);
+  software.choice("activation", &SoftwareSpec::activation);
   software.flag("activation_in_product", &SoftwareSpec::activation_in_product);
-  software.choice("expert_bias", &SoftwareSpec::expert_bias, implementations);
-  software.choice("activation_clamp", &SoftwareSpec::activation_clamp, implementations);
-  software.template choice<RowGather>("row_gather", &SoftwareSpec::row_gather, kRowGathers);
-  software.template choice<ExpertBuffer>("expert_buffer", &SoftwareSpec::expert_buffer,
-                                         kExpertBuffers);
-  software.choice("permute", &SoftwareSpec::permute, implementations);
-  software.template choice<PermuteOrder>("permute_order", &SoftwareSpec::permute_order,
-                                         kPermuteOrders);
-  software.template choice<Bytes>("weighted_sum", &SoftwareSpec::weighted_sum, kWideDtypes);
+  software.choice("expert_bias", &SoftwareSpec::expert_bias);
+  software.choice("activation_clamp", &SoftwareSpec::activation_clamp);
+  software.choice("row_gather", &SoftwareSpec::row_gather);
+  software.choice("expert_buffer", &SoftwareSpec::expert_buffer);
+  software.choice("permute", &SoftwareSpec::permute);
+  software.choice("permute_order", &SoftwareSpec::permute_order);
+  software.choice("weighted_sum", &SoftwareSpec::weighted_sum, kWideDtypes);
   software.flag("compiles_shared_expert", &SoftwareSpec::compiles_shared_expert);
-  software.choice("cross_entropy", &SoftwareSpec::cross_entropy, implementations);
-  software.choice("optimizer", &SoftwareSpec::optimizer, implementations);
-  software.choice("adapter", &SoftwareSpec::adapter, implementations);
+  software.choice("cross_entropy", &SoftwareSpec::cross_entropy);
+  software.choice("optimizer", &SoftwareSpec::optimizer);
+  software.choice("adapter", &SoftwareSpec::adapter);
   software.flag("residual_in_norm", &SoftwareSpec::residual_in_norm);
   software.count("attention_copies", &SoftwareSpec::attention_copies, {0, 64});
   software.flag("cuda_graph", &SoftwareSpec::cuda_graph);
-  software.template choice<CudaGraphScope>("cuda_graph_scope", &SoftwareSpec::cuda_graph_scope,
-                                           kCudaGraphScopes);
+  software.choice("cuda_graph_scope", &SoftwareSpec::cuda_graph_scope);
 }
 
 template <typename Settings>
@@ -169,7 +120,7 @@ void step_settings(Settings& software) {
   software.flag("overlap_grad_reduce", &SoftwareSpec::overlap_grad_reduce);
   software.flag("zero_broadcasts", &SoftwareSpec::zero_broadcasts);
   software.flag("overlap_param_gather", &SoftwareSpec::overlap_param_gather);
-  software.template choice<FsdpOverlap>("fsdp_overlap", &SoftwareSpec::fsdp_overlap, kFsdpOverlaps);
+  software.choice("fsdp_overlap", &SoftwareSpec::fsdp_overlap);
   software.flag("shared_expert_overlap", &SoftwareSpec::shared_expert_overlap);
   software.flag("ep_overlap", &SoftwareSpec::ep_overlap);
   software.flag("delays_weight_gradients", &SoftwareSpec::delays_weight_gradients);
@@ -180,7 +131,7 @@ void step_settings(Settings& software) {
   software.flag("keeps_activation_product", &SoftwareSpec::keeps_activation_product);
   software.flag("keeps_quantized_inputs", &SoftwareSpec::keeps_quantized_inputs);
   software.flag("fsdp_parameters_fp32", &SoftwareSpec::fsdp_parameters_fp32);
-  software.template choice<ShardLayout>("fsdp_layout", &SoftwareSpec::fsdp_layout, kShardLayouts);
+  software.choice("fsdp_layout", &SoftwareSpec::fsdp_layout);
   software.flag("fsdp_gathers_for_recompute", &SoftwareSpec::fsdp_gathers_for_recompute);
   software.count("vocabulary_multiple", &SoftwareSpec::vocabulary_multiple, {1, 65'536});
 }
@@ -223,11 +174,10 @@ void memory_settings(Settings& memory) {
 // Of precision and memory, which software sets state behind the exchange.
 template <typename Settings>
 void precision_settings(Settings& software) {
-  software.template choice<FrozenWeights>("frozen_weights", &SoftwareSpec::frozen_weights,
-                                          kFrozenWeights);
+  software.choice("frozen_weights", &SoftwareSpec::frozen_weights);
   software.inside("state_bytes", &SoftwareSpec::states,
                   [](auto& states) { state_settings(states); });
-  software.template choice<Bytes>("gradient_reduce", &SoftwareSpec::gradient_reduce, kWideDtypes);
+  software.choice("gradient_reduce", &SoftwareSpec::gradient_reduce, kWideDtypes);
   software.inside("memory", &SoftwareSpec::memory, [](auto& memory) { memory_settings(memory); });
 }
 

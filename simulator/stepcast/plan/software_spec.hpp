@@ -21,27 +21,43 @@ namespace stepcast {
 // One grouped kernel; one kernel an expert, one after the other; or one an expert over several
 // streams, which together run like a grouped one.
 enum class GroupedGemmMode { kTurbo, kLegacy, kStreams };
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<GroupedGemmMode> = {"turbo", "legacy",
+                                                                              "streams"};
 
 // Which product of latent attention makes the part of the keys that carries positions: that of the
 // latent of keys and values, or one of its own.
 enum class RopeKeyProduct { kKvDown, kOwn };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<RopeKeyProduct> = {"kv_down",
+                                                                             "own_product"};
 
 // How tokens become rows of experts with a capacity: by index, or by products of a sequence with
 // one-hot masks of its tokens x (experts x capacity).
 enum class RowGather { kIndex, kProduct };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<RowGather> = {"index", "product"};
 
 // The rows that kernels other than products run over between dispatch and combine: those that
 // arrived, or all of a buffer for the worst case, whose shape is known when the program is
 // compiled.
 enum class ExpertBuffer { kReceived, kWorstCase };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<ExpertBuffer> = {"received",
+                                                                           "worst_case"};
 
 // What a captured graph holds: everything, or what does not depend on how many rows the experts
 // get, which leaves the exchange and the experts to the host.
 enum class CudaGraphScope { kWhole, kWithoutExperts };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<CudaGraphScope> = {"whole",
+                                                                             "without_experts"};
 
 // How rows are brought into the order of the experts: equal blocks of them moved as blocks, or
 // every row gathered by its index, whose gradient is added back by index.
 enum class PermuteOrder { kBlocks, kIndex };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<PermuteOrder> = {"blocks", "index"};
 
 // Bytes a parameter of each kind of state (ZeRO, arXiv 1910.02054, section 3.1: 2, 2 and 12 for
 // Adam in mixed precision; Megatron keeps gradients in 4).
@@ -55,19 +71,29 @@ struct StateBytes {
 // converted for every micro-batch; converted once, in the format of the products; the same in one
 // layout only, so that each backward transposes them.
 enum class FrozenWeights { kParameters, kProducts, kProductsOneLayout };
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<FrozenWeights> = {
+    "parameters", "products", "products_one_layout"};
 
 // How FSDP's shards lie: as parts of one flat tensor a unit, which a gather reads and writes in
 // place (FSDP1, XLA), or each parameter divided by itself (PyTorch's FSDP2), so that lists of
 // tensors are copied into the buffer of a gather, out of it, and into that of a reduction.
 enum class ShardLayout { kFlat, kPerParameter };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<ShardLayout> = {"flat", "per_parameter"};
 
 // Which products of 8 bits add up fast (Accumulation): those of the forward pass, whose gradients
 // need more (the defaults of Transformer Engine and torchao), all, or none.
 enum class FastAccumulation { kForward, kAll, kNone };
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<FastAccumulation> = {"forward", "all",
+                                                                               "none"};
 
 // Which collectives of FSDP run beside computation: gathers of both passes and reductions, gathers
 // of the forward pass, or none, where a program waits for each at once.
 enum class FsdpOverlap { kAll, kForward, kNone };
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<FsdpOverlap> = {"all", "forward", "none"};
 
 // How the kernels of a part of the model reach the device.
 enum class LaunchMode {
@@ -75,6 +101,9 @@ enum class LaunchMode {
   kEager,     // a call of the framework for each operator, its autograd in backward
   kCompiled,  // generated code launches the kernels of a region
 };
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<LaunchMode> = {"program", "eager",
+                                                                         "compiled"};
 
 // What the framework lets a host do in a step. How long each takes is the host's own
 // (hardware/cluster_spec.hpp), unless it is given here. A captured graph launches at once.

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include "stepcast/base/each_of.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -106,11 +108,8 @@ class LayoutExpander {
 
 std::vector<StageContent> with_ends(const std::vector<std::int64_t>& layers,
                                     std::int64_t mtp_layers) {
-  std::vector<StageContent> stages;
-  stages.reserve(layers.size());
-  for (const std::int64_t count : layers) {
-    stages.push_back({.layers = count});
-  }
+  std::vector<StageContent> stages =
+      each_of(layers, [](std::int64_t count) { return StageContent{.layers = count}; });
   stages.front().embedding = true;
   stages.back().loss = true;
   stages.back().mtp_layers = mtp_layers;
@@ -222,13 +221,9 @@ LayoutResult parse_layout(std::string_view text) {
 }
 
 std::vector<std::string> layout_faults(const std::string& layout) {
-  std::vector<std::string> faults;
-  if (!layout.empty() && layout != "even" && layout != "balanced") {
-    for (const Reason& reason : parse_layout(layout).reasons) {
-      faults.push_back(reason.text());
-    }
-  }
-  return faults;
+  return layout.empty() || layout == "even" || layout == "balanced"
+             ? std::vector<std::string>()
+             : each_of(parse_layout(layout).reasons, &Reason::text);
 }
 
 LayoutResult stage_layout(const PlanRequest& request, std::int64_t vpp, std::int64_t layers,

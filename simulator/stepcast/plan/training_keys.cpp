@@ -8,17 +8,14 @@ namespace stepcast {
 namespace {
 
 template <auto Member>
-void copy_training(const TrainingRecipe& from, TrainingRecipe& to) {
+void copy_member(const TrainingRecipe& from, TrainingRecipe& to) {
   to.*Member = from.*Member;
 }
 
-template <auto Member>
-void copy_recompute(const TrainingRecipe& from, TrainingRecipe& to) {
-  to.recompute.*Member = from.recompute.*Member;
-}
-
-void copy_lora(const TrainingRecipe& from, TrainingRecipe& to) {
-  to.weights.lora = from.weights.lora;
+// A member of a part of the recipe.
+template <auto Part, auto Member>
+void copy_part(const TrainingRecipe& from, TrainingRecipe& to) {
+  (to.*Part).*Member = (from.*Part).*Member;
 }
 
 // Of an adapter that both have, where an axis varies a key inside it.
@@ -49,20 +46,6 @@ void copy_moments(const TrainingRecipe& from, TrainingRecipe& to) {
   copy_of_rule<AdamWSpec, &AdamWSpec::second>(from, to);
 }
 
-template <auto Member>
-void copy_of_optimizer(const TrainingRecipe& from, TrainingRecipe& to) {
-  to.optimizer.*Member = from.optimizer.*Member;
-}
-
-template <auto Member>
-void copy_of_documents(const TrainingRecipe& from, TrainingRecipe& to) {
-  to.documents.*Member = from.documents.*Member;
-}
-
-void copy_frozen(const TrainingRecipe& from, TrainingRecipe& to) {
-  to.weights.frozen = from.weights.frozen;
-}
-
 void copy_layers(const TrainingRecipe& from, TrainingRecipe& to) {
   to.recompute.layers = from.recompute.layers;
   to.recompute.layer_list = from.recompute.layer_list;
@@ -87,45 +70,45 @@ constexpr std::array kTrainingKeys = {
     TrainingKey{.name = "dtype",
                 .meaning = "format of products",
                 .option = "--dtype",
-                .copy = copy_training<&T::dtype>,
+                .copy = copy_member<&T::dtype>,
                 .values = training_dtype_names,
                 .value = [](const T& t) -> PlanValue { return name(t.dtype); }},
     TrainingKey{.name = "sequence_length",
                 .meaning = "tokens of a sequence",
                 .option = "--seq",
-                .copy = copy_training<&T::sequence_length>,
+                .copy = copy_member<&T::sequence_length>,
                 .value = count_of<&T::sequence_length>},
     TrainingKey{"optimizer",
                 "adamw, sgd, adafactor, muon, or {kind: muon, steps: 5, momentum_dtype: fp32, "
                 "adamw: {moments: bf16}, offload: true}",
-                "", copy_training<&T::optimizer>},
+                "", copy_member<&T::optimizer>},
     TrainingKey{"dropout", "after attention, softmax and MLP, as GPT-3 has it", "",
-                copy_training<&T::dropout>},
+                copy_member<&T::dropout>},
     TrainingKey{"documents",
                 "{length: tokens, lengths: fixed or geometric, packed: true} in a sequence", "",
-                copy_training<&T::documents>},
+                copy_member<&T::documents>},
     TrainingKey{"lora",
                 "{rank: 16, targets: [qkv, o], dropout: false}: adapters beside frozen matrices",
-                "", copy_lora},
+                "", copy_part<&T::weights, &TrainedWeights::lora>},
     TrainingKey{.name = "frozen",
                 .meaning = "parts without weight gradients, or all, which is usual with lora",
-                .copy = copy_frozen,
+                .copy = copy_part<&T::weights, &TrainedWeights::frozen>,
                 .one_list = OneList::kOfScalars},
     TrainingKey{.name = "micro_batch_size",
                 .meaning = "sequences of a micro-batch",
                 .option = "--mbs",
-                .copy = copy_training<&T::micro_batch_size>,
+                .copy = copy_member<&T::micro_batch_size>,
                 .value = count_of<&T::micro_batch_size>,
                 .short_name = "mbs"},
     TrainingKey{.name = kRecomputeKey,
                 .meaning = "what of the activations is computed again",
                 .option = "--recompute",
-                .copy = copy_recompute<&RecomputeSpec::kind>,
+                .copy = copy_part<&T::recompute, &RecomputeSpec::kind>,
                 .values = names_of<RecomputeKind>,
                 .value = [](const T& t) -> PlanValue { return name(t.recompute.kind); }},
     TrainingKey{.name = "recompute_method",
                 .meaning = "which layers, with recompute: full",
-                .copy = copy_recompute<&RecomputeSpec::method>,
+                .copy = copy_part<&T::recompute, &RecomputeSpec::method>,
                 .values = names_of<RecomputeMethod>,
                 .of_recompute = RecomputeKind::kFull},
     // With a method a list of layers is no experiment.
@@ -138,13 +121,13 @@ constexpr std::array kTrainingKeys = {
                 .of_recompute = RecomputeKind::kFull},
     TrainingKey{.name = "recompute_modules",
                 .meaning = "a list, with recompute: selective",
-                .copy = copy_recompute<&RecomputeSpec::modules>,
+                .copy = copy_part<&T::recompute, &RecomputeSpec::modules>,
                 .values = names_of<RecomputeModule>,
                 .one_list = OneList::kOfScalars,
                 .of_recompute = RecomputeKind::kSelective},
     TrainingKey{.name = "memory_budget",
                 .meaning = "share of saved bytes that stays, with recompute: memory_budget",
-                .copy = copy_recompute<&RecomputeSpec::budget>,
+                .copy = copy_part<&T::recompute, &RecomputeSpec::budget>,
                 .of_recompute = RecomputeKind::kBudget},
     TrainingKey{"tokens", "of the whole training run, as 15T", "", copy_nothing},
     TrainingKey{"interruptions",
@@ -155,7 +138,7 @@ constexpr std::array kTrainingKeys = {
     TrainingKey{.name = "global_batch_size",
                 .meaning = "sequences of a step over all GPUs",
                 .option = "--gbs",
-                .copy = copy_training<&T::global_batch_size>,
+                .copy = copy_member<&T::global_batch_size>,
                 .value = count_of<&T::global_batch_size>,
                 .short_name = "gbs"},
 };
@@ -163,11 +146,11 @@ constexpr std::array kTrainingKeys = {
 // Keys of a mapping that is one of those, for axes over them.
 constexpr std::array kInnerKeys = {
     TrainingKey{"documents.length", "tokens of a document", "",
-                copy_of_documents<&Documents::length>},
+                copy_part<&T::documents, &Documents::length>},
     TrainingKey{"documents.lengths", "fixed or geometric", "",
-                copy_of_documents<&Documents::lengths>, names_of<DocumentLengths>},
+                copy_part<&T::documents, &Documents::lengths>, names_of<DocumentLengths>},
     TrainingKey{"documents.packed", "several in a sequence", "",
-                copy_of_documents<&Documents::packed>},
+                copy_part<&T::documents, &Documents::packed>},
     TrainingKey{"optimizer.moments", "format of both moments of adamw", "", copy_moments,
                 names_of<StateFormat>},
     TrainingKey{"optimizer.first_moment", "format of the first moment of adamw alone", "",
@@ -185,9 +168,9 @@ constexpr std::array kInnerKeys = {
     TrainingKey{"optimizer.sharding", "where the matrices of muon are whole", "",
                 copy_of_rule<MuonSpec, &MuonSpec::sharding>, names_of<MuonSharding>},
     TrainingKey{"optimizer.master", "what is kept of a parameter beside the copy that runs", "",
-                copy_of_optimizer<&OptimizerSpec::master>, names_of<MasterCopy>},
+                copy_part<&T::optimizer, &OptimizerSpec::master>, names_of<MasterCopy>},
     TrainingKey{"optimizer.offload", "true, or {share: 0.5, overlap: true} on the host", "",
-                copy_of_optimizer<&OptimizerSpec::offload>},
+                copy_part<&T::optimizer, &OptimizerSpec::offload>},
     TrainingKey{"lora.rank", "of A and B", "", copy_of_lora<&LoraSpec::rank>},
     TrainingKey{.name = "lora.targets",
                 .meaning = "a list of the matrices that have an adapter",
@@ -209,8 +192,7 @@ constexpr std::array kInnerKeys = {
 };
 
 const TrainingKey* find_key(std::span<const TrainingKey> keys, std::string_view name) {
-  const auto found = std::find_if(keys.begin(), keys.end(),
-                                  [name](const TrainingKey& key) { return key.name == name; });
+  const auto found = std::ranges::find(keys, name, &TrainingKey::name);
   return found == keys.end() ? nullptr : &*found;
 }
 
@@ -232,7 +214,7 @@ OneList one_list_of(std::string_view name, const std::function<bool(std::string_
   };
   for (const std::span<const TrainingKey> keys :
        {std::span<const TrainingKey>(kTrainingKeys), std::span<const TrainingKey>(kInnerKeys)}) {
-    const auto key = std::find_if(keys.begin(), keys.end(), is_named);
+    const auto key = std::ranges::find_if(keys, is_named);
     if (key != keys.end()) {
       const bool chosen = !key->chosen_beside.empty() && has(key->chosen_beside);
       return chosen ? OneList::kNone : key->one_list;

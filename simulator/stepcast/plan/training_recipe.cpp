@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/plan/run_spec.hpp"
@@ -12,11 +13,6 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 5> kRecomputeKindNames = {"none", "selective", "full",
-                                                                 "selective_op", "memory_budget"};
-constexpr std::array<std::string_view, 2> kMethodNames = {"uniform", "block"};
-constexpr std::array<std::string_view, 8> kModuleNames = {
-    "core_attn", "layernorm", "mlp_act", "moe_act", "mlp", "moe", "shared_experts", "mla_up_proj"};
 // All but fp32, in which no framework multiplies.
 constexpr std::array<std::string_view, 5> kTrainingDtypeNames = {"bf16", "fp16", "fp8", "fp8_block",
                                                                  "fp4"};
@@ -69,7 +65,7 @@ void read_layers(MappingReader& reader, RecomputeSpec& recompute) {
       recompute.layer_list.push_back(*layer);
     }
   }
-  std::sort(recompute.layer_list.begin(), recompute.layer_list.end());
+  std::ranges::sort(recompute.layer_list);
   const auto repeated = std::unique(recompute.layer_list.begin(), recompute.layer_list.end());
   recompute.layer_list.erase(repeated, recompute.layer_list.end());
   if (recompute.layer_list.empty()) {
@@ -78,12 +74,9 @@ void read_layers(MappingReader& reader, RecomputeSpec& recompute) {
 }
 
 std::vector<NamedValue<Dtype>> training_dtypes() {
-  std::vector<NamedValue<Dtype>> values;
-  values.reserve(kTrainingDtypeNames.size());
-  for (const std::string_view name : kTrainingDtypeNames) {
-    values.push_back({name, *dtype_named(name)});
-  }
-  return values;
+  return each_of(kTrainingDtypeNames, [](std::string_view name) {
+    return NamedValue<Dtype>{name, *dtype_named(name)};
+  });
 }
 
 RecomputeSpec read_recompute(MappingReader& reader) {
@@ -128,23 +121,15 @@ template <typename E>
 std::vector<E> read_names(MappingReader& reader, std::string_view key, const ConfigNode& list,
                           std::string_view remedy) {
   std::vector<E> values = read_list<E>(reader, key, list, remedy);
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
-}
-
-std::vector<ParameterRole> all_roles() {
-  std::vector<ParameterRole> roles;
-  for (const NamedValue<ParameterRole>& role : enum_names<ParameterRole>()) {
-    roles.push_back(role.value);
-  }
-  return roles;
 }
 
 // A target that another one already covers would have two adapters.
 void check_targets(MappingReader& lora, const std::vector<LoraTarget>& targets) {
   const auto named = [&](LoraTarget target) {
-    return std::find(targets.begin(), targets.end(), target) != targets.end();
+    return std::ranges::find(targets, target) != targets.end();
   };
   const auto refuse_parts = [&](LoraTarget whole, std::initializer_list<LoraTarget> parts) {
     for (const LoraTarget part : parts) {
@@ -181,7 +166,7 @@ TrainedWeights read_weights(MappingReader& reader) {
   weights.lora = read_lora(reader);
   if (const ConfigNode* frozen = reader.take("frozen")) {
     const bool all = frozen->kind == ConfigNode::Kind::kScalar && frozen->text == "all";
-    weights.frozen = all ? all_roles()
+    weights.frozen = all ? each_of(enum_names<ParameterRole>(), &NamedValue<ParameterRole>::value)
                          : read_names<ParameterRole>(reader, "frozen", *frozen,
                                                      "all, or some parts such as [embedding]");
   }
@@ -204,22 +189,6 @@ TrainingRecipe read_recipe(MappingReader& reader) {
 
 }  // namespace
 
-std::string_view name(RecomputeKind kind) { return entry(kRecomputeKindNames, kind); }
-std::string_view name(RecomputeMethod method) { return entry(kMethodNames, method); }
-std::string_view name(RecomputeModule module) { return entry(kModuleNames, module); }
-
-template <>
-std::span<const std::string_view> names_of<RecomputeKind>() {
-  return kRecomputeKindNames;
-}
-template <>
-std::span<const std::string_view> names_of<RecomputeMethod>() {
-  return kMethodNames;
-}
-template <>
-std::span<const std::string_view> names_of<RecomputeModule>() {
-  return kModuleNames;
-}
 std::span<const std::string_view> training_dtype_names() { return kTrainingDtypeNames; }
 
 bool RecomputeSpec::recomputes(RecomputeModule module) const { return selected().meets({module}); }
@@ -255,12 +224,7 @@ ConfigNode written_layers(const RecomputeSpec& recompute) {
 
 template <typename E>
 ConfigNode written_names(const std::vector<E>& values) {
-  std::vector<std::string> names;
-  names.reserve(values.size());
-  for (const E value : values) {
-    names.emplace_back(name(value));
-  }
-  return list_node(names);
+  return list_node(each_of(values, [](E value) { return std::string(name(value)); }));
 }
 
 void write_recompute(const RecomputeSpec& recompute, ConfigWriter& writer) {

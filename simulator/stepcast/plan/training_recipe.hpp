@@ -25,7 +25,12 @@ namespace stepcast {
 //   selective: the modules named are recomputed in every layer
 //   selective_op, memory_budget: tensors are picked one by one (recompute_choice.hpp)
 enum class RecomputeKind { kNone, kSelective, kFull, kOperators, kBudget };
+template <>
+inline constexpr std::array<std::string_view, 5> kNamesOf<RecomputeKind> = {
+    "none", "selective", "full", "selective_op", "memory_budget"};
 enum class RecomputeMethod { kUniform, kBlock };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<RecomputeMethod> = {"uniform", "block"};
 enum class RecomputeModule {
   kCoreAttention,
   kLayerNorm,
@@ -36,15 +41,9 @@ enum class RecomputeModule {
   kSharedExperts,
   kMlaUp
 };
-std::string_view name(RecomputeKind kind);
-std::string_view name(RecomputeMethod method);
-std::string_view name(RecomputeModule module);
 template <>
-std::span<const std::string_view> names_of<RecomputeKind>();
-template <>
-std::span<const std::string_view> names_of<RecomputeMethod>();
-template <>
-std::span<const std::string_view> names_of<RecomputeModule>();
+inline constexpr std::array<std::string_view, 8> kNamesOf<RecomputeModule> = {
+    "core_attn", "layernorm", "mlp_act", "moe_act", "mlp", "moe", "shared_experts", "mla_up_proj"};
 // The names of the formats in which a model can be trained.
 std::span<const std::string_view> training_dtype_names();
 

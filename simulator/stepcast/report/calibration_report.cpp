@@ -2,7 +2,9 @@
 #include "stepcast/report/calibration_report.hpp"
 
 #include <algorithm>
+#include <array>
 
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/text_layout.hpp"
 
@@ -28,8 +30,8 @@ std::string scalar_text(const ConfigNode& node) {
 }
 
 bool is_fitted(const Calibration& calibration, const std::string& key) {
-  return std::any_of(calibration.constants.begin(), calibration.constants.end(),
-                     [&](const FittedConstant& constant) { return constant.key == key; });
+  return std::ranges::any_of(calibration.constants,
+                             [&](const FittedConstant& constant) { return constant.key == key; });
 }
 
 // Whether a number that this fit leaves alone names `source`.
@@ -39,7 +41,7 @@ bool is_used(const ConfigNode& node, const std::string& prefix, const Calibratio
   if (own != nullptr && node.find("value") != nullptr) {
     return own->text == source && !is_fitted(calibration, prefix);
   }
-  return std::any_of(node.entries.begin(), node.entries.end(), [&](const ConfigEntry& entry) {
+  return std::ranges::any_of(node.entries, [&](const ConfigEntry& entry) {
     const std::string key = prefix.empty() ? entry.key : prefix + "." + entry.key;
     return is_used(entry.value, key, calibration, source);
   });
@@ -104,27 +106,16 @@ std::string group_table(const Calibration& calibration, const std::string& inden
   return text;
 }
 
-std::string_view what_of(ConstantsOf of) {
-  switch (of) {
-    case ConstantsOf::kKernels:
-      return "models of kernels";
-    case ConstantsOf::kArchitectures:
-      return "kernels of an architecture";
-    case ConstantsOf::kCollectives:
-      return "model of collectives";
-    case ConstantsOf::kExchanges:
-      return "models of exchanges of tokens";
-    case ConstantsOf::kLibraries:
-      return "kernels of libraries";
-  }
-  return "";
-}
+// What constants are of, in the order of ConstantsOf.
+constexpr std::array<std::string_view, 5> kConstantsOf = {
+    "models of kernels", "kernels of an architecture", "model of collectives",
+    "models of exchanges of tokens", "kernels of libraries"};
 
 }  // namespace
 
 std::string constants_to_yaml(const Calibration& calibration, const CalibrationRecord& record) {
   std::string text =
-      "# Constants of the " + std::string(what_of(calibration.of)) +
+      "# Constants of the " + std::string(entry(kConstantsOf, calibration.of)) +
       ", fitted by `stepcast calibrate` on " + record.date +
       ".\n# Mean absolute error by group; shapes held back were not seen by the fit.\n" +
       group_table(calibration, "#   ");

@@ -6,6 +6,7 @@
 
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 
 namespace stepcast {
@@ -81,11 +82,7 @@ std::string csv_text(const Value& value) {
   if (!value.is_array()) {
     return value.is_string() ? csv_cell(value.get<std::string>()) : as_text(value);
   }
-  std::string text;
-  for (const Value& part : value) {
-    text += (text.empty() ? "" : "; ") + as_text(part);
-  }
-  return csv_cell(text);
+  return csv_cell(text_list(value, "; ", as_text));
 }
 
 std::string as_count(const Value& value) { return with_separators(value.get<std::int64_t>()); }

@@ -215,7 +215,7 @@ class Columns {
     return titles;
   }
   [[nodiscard]] static std::string no_cells(std::string_view keys) {
-    std::string commas(static_cast<std::size_t>(std::count(keys.begin(), keys.end(), ' ')), ',');
+    std::string commas(static_cast<std::size_t>(std::ranges::count(keys, ' ')), ',');
     return commas;
   }
   [[nodiscard]] std::string csv_cells(std::string_view keys, const Row& row) const {
@@ -284,8 +284,7 @@ class Columns {
   }
 
   [[nodiscard]] const Column<Row>& at(std::string_view key) const {
-    const auto found = std::find_if(all_.begin(), all_.end(),
-                                    [key](const Column<Row>& column) { return column.key == key; });
+    const auto found = std::ranges::find(all_, key, &Column<Row>::key);
     if (found == all_.end()) {
       throw std::logic_error("no number of a report is called " + std::string(key));
     }

@@ -171,7 +171,7 @@ class ComparisonTable {
   }
 
   [[nodiscard]] bool differs(const InputRow& row) const {
-    return std::any_of(columns_.begin(), columns_.end(), [&](const ComparedColumn& column) {
+    return std::ranges::any_of(columns_, [&](const ComparedColumn& column) {
       return input(column, row) != input(columns_.front(), row) &&
              !(row.of_plan && (!column.has_plan() || !columns_.front().has_plan()));
     });
@@ -179,18 +179,15 @@ class ComparisonTable {
 
   // Of a plan that was searched.
   [[nodiscard]] bool is_worth_a_row(const InputRow& row) const {
-    return std::any_of(columns_.begin(), columns_.end(), [&row](const ComparedColumn& column) {
+    return std::ranges::any_of(columns_, [&row](const ComparedColumn& column) {
       return column.searched && column.has_plan() &&
              (row.usual.empty() || row.of(column.projection) != row.usual);
     });
   }
 
   void add_input(const InputRow& row) {
-    std::vector<std::string> cells = {std::string(row.title)};
-    for (const ComparedColumn& column : shown_) {
-      cells.push_back(input(column, row));
-    }
-    table_->add_row(std::move(cells));
+    add_cells(std::string(row.title),
+              [&row](const ComparedColumn& column) { return input(column, row); });
   }
 
   void add_searched() {
@@ -198,20 +195,21 @@ class ComparisonTable {
       return;
     }
     searched_columns().each("plans bounded priced", [this](const Column<SearchedPlans>& number) {
-      std::vector<std::string> row = {std::string(number.title)};
-      for (const ComparedColumn& column : shown_) {
-        row.push_back(number.read(number.of(*column.searched)));
-      }
-      table_->add_row(std::move(row));
+      add_cells(std::string(number.title), [&number](const ComparedColumn& column) {
+        return number.read(number.of(*column.searched));
+      });
     });
   }
 
-  void add(const std::string& title, const Cell& cell) {
+  // A row with what `cell` says of each column.
+  template <typename CellOfColumn>
+  void add_cells(const std::string& title, const CellOfColumn& cell) {
     std::vector<std::string> row = {title};
-    for (const ComparedColumn& column : shown_) {
-      row.push_back(cell(column.projection));
-    }
+    std::ranges::transform(shown_, std::back_inserter(row), cell);
     table_->add_row(std::move(row));
+  }
+  void add(const std::string& title, const Cell& cell) {
+    add_cells(title, [&cell](const ComparedColumn& column) { return cell(column.projection); });
   }
   // A row that needs a time.
   void add_timed(const std::string& title, const Cell& cell) {
@@ -229,9 +227,9 @@ class ComparisonTable {
   void add_rates(const ComparedColumn& reference) {
     add_numbers("tokens_per_second_per_gpu");
     add_related("ratio", beside("ratio to", reference), reference);
-    const bool priced = std::any_of(
-        columns_.begin(), columns_.end(),
-        [](const ComparedColumn& column) { return column.price_per_million_tokens().has_value(); });
+    const bool priced = std::ranges::any_of(columns_, [](const ComparedColumn& column) {
+      return column.price_per_million_tokens().has_value();
+    });
     if (priced) {
       add_related("price_per_million_tokens", "price a million tokens", reference);
     }
@@ -245,11 +243,9 @@ class ComparisonTable {
   // A row of what relates each column to the reference.
   void add_related(std::string_view key, const std::string& title,
                    const ComparedColumn& reference) {
-    std::vector<std::string> row = {title};
-    for (const ComparedColumn& column : shown_) {
-      row.push_back(kRelated.text(key, {column, &reference}));
-    }
-    table_->add_row(std::move(row));
+    add_cells(title, [&](const ComparedColumn& column) {
+      return kRelated.text(key, {column, &reference});
+    });
   }
 
   // Rows that some column has.
@@ -257,10 +253,9 @@ class ComparisonTable {
     projection_columns().each(
         "days days_80 gpu_hours price_in_currency energy_kwh joules_per_token goodput",
         [this](const Column<Projection>& number) {
-          const bool any = std::any_of(columns_.begin(), columns_.end(),
-                                       [&number](const ComparedColumn& column) {
-                                         return has_value(number.of(column.projection));
-                                       });
+          const bool any = std::ranges::any_of(columns_, [&number](const ComparedColumn& column) {
+            return has_value(number.of(column.projection));
+          });
           if (any) {
             add_numbers(number.key);
           }
@@ -277,9 +272,9 @@ class ComparisonTable {
         const TimeBreakdown& all = p.time.breakdown;
         return part ? row.of(all) : time_of_key(all, row.key);
       };
-      const bool any = std::any_of(
-          columns_.begin(), columns_.end(),
-          [&time](const ComparedColumn& column) { return time(column.projection) > Seconds{}; });
+      const bool any = std::ranges::any_of(columns_, [&time](const ComparedColumn& column) {
+        return time(column.projection) > Seconds{};
+      });
       if (any) {
         add_timed((part ? "    " : "  ") + std::string(row.title),
                   [&time](const Projection& p) { return readable(time(p)); });
@@ -343,7 +338,7 @@ std::string note_lines(const AllColumns& columns) {
   std::vector<std::string> notes;
   for (const ComparedColumn& column : columns) {
     for (const std::string& note : column.projection.notes) {
-      if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
+      if (std::ranges::find(notes, note) == notes.end()) {
         notes.push_back(note);
       }
     }
@@ -354,7 +349,7 @@ std::string note_lines(const AllColumns& columns) {
     std::size_t with = 0;
     for (const ComparedColumn& column : columns) {
       const std::vector<std::string>& own = column.projection.notes;
-      if (std::find(own.begin(), own.end(), note) != own.end()) {
+      if (std::ranges::find(own, note) != own.end()) {
         of += (of.empty() ? "" : "; ") + column.label();
         ++with;
       }
@@ -443,9 +438,8 @@ std::string comparison_to_text(const std::vector<ComparedColumn>& columns, std::
 
 nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& columns,
                                           const std::string& version) {
-  const bool any = std::any_of(columns.begin(), columns.end(), [](const ComparedColumn& column) {
-    return column.projection.feasible;
-  });
+  const bool any = std::ranges::any_of(
+      columns, [](const ComparedColumn& column) { return column.projection.feasible; });
   Value json = {{"schema_version", kJsonSchemaVersion},
                 {"context", {{"program", "stepcast"}}},
                 {"feasible", any},

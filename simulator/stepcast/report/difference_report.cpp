@@ -48,19 +48,16 @@ void add_row(TextTable& table, const DifferenceTerm& term, double whole) {
 
 TextTable empty_table(const char* title) {
   std::vector<TextTable::Column> titles = {{title}};
-  for (const TextTable::Column& column : kTerms.titles("a_us b_us difference_us")) {
-    titles.push_back(column);
-  }
+  std::ranges::copy(kTerms.titles("a_us b_us difference_us"), std::back_inserter(titles));
   titles.push_back({"of it", Align::kRight});
   return TextTable(std::move(titles));
 }
 
 std::string terms_text(const Difference& d) {
   std::vector<DifferenceTerm> terms = d.terms;
-  std::stable_sort(terms.begin(), terms.end(),
-                   [](const DifferenceTerm& a, const DifferenceTerm& b) {
-                     return std::abs(a.difference()) > std::abs(b.difference());
-                   });
+  std::ranges::stable_sort(terms, [](const DifferenceTerm& a, const DifferenceTerm& b) {
+    return std::abs(a.difference()) > std::abs(b.difference());
+  });
   TextTable table = empty_table("GPU-us a token");
   for (const DifferenceTerm& term : terms) {
     add_row(table, term, d.total.difference());

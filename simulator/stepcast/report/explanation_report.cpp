@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/columns.hpp"
 
@@ -14,13 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Seconds total(const std::vector<LimitedTime>& limits) {
-  Seconds sum;
-  for (const LimitedTime& entry : limits) {
-    sum += entry.time;
-  }
-  return sum;
-}
+Seconds total(const std::vector<LimitedTime>& limits) { return sum_of(limits, &LimitedTime::time); }
 
 // Runs of a path that stand for one line: `period` of them, `times` times in a row.
 struct Repetition {
@@ -168,7 +163,7 @@ std::string signed_percent(double value) {
 
 std::string resource_text(const Sensitivity& s) {
   std::string text(s.resource);
-  std::replace(text.begin(), text.end(), '_', ' ');
+  std::ranges::replace(text, '_', ' ');
   if (s.to_clock > Hertz{}) {
     text += ", locked: from " + decimals(s.from_clock.value() / 1e6, 1) + " to " +
             decimals(s.to_clock.value() / 1e6, 1) + " MHz";
@@ -203,10 +198,7 @@ std::string path_to_text(const std::vector<PathSegment>& path) {
   if (path.empty()) {
     return "\nCritical path: not followed, the step has too many micro-batches to place each\n";
   }
-  Seconds step;
-  for (const PathSegment& segment : path) {
-    step += segment.time;
-  }
+  const Seconds step = sum_of(path, &PathSegment::time);
   TextTable table(
       {{"times", Align::kRight}, {"time", Align::kRight}, {"share", Align::kRight}, {"what"}});
   for (const PathLine& entry : merged(merged(path_lines(path), absorbs_rank), absorbs_repeat)) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/operator_lines/op_text.hpp"
 #include "stepcast/report/columns.hpp"
@@ -32,8 +34,8 @@ constexpr const char* kOriginLegend =
 
 // Whether a table of measurements had a say, so that origins are worth a column.
 bool has_tables(const Explanation& e) {
-  return std::any_of(e.operators.begin(), e.operators.end(),
-                     [](const ExplainedOp& entry) { return entry.cost.origin != Origin::kModel; });
+  return std::ranges::any_of(
+      e.operators, [](const ExplainedOp& entry) { return entry.cost.origin != Origin::kModel; });
 }
 
 // What an operator achieves: products in FLOP/s, kernels bound by memory in byte/s of HBM, and
@@ -86,18 +88,8 @@ std::string pass_text(const CountedOp& counted) {
       return std::string(name(grouped->pass));
     }
   }
-  switch (counted.pass) {
-    case StepPass::kForward:
-      return "fwd";
-    case StepPass::kBackward:
-      return "bwd";
-    case StepPass::kRecompute:
-      return "recomp";
-    case StepPass::kOptimizer:
-    case StepPass::kOnce:
-      return "once";
-  }
-  return "";
+  constexpr std::array<std::string_view, 5> kTexts = {"fwd", "bwd", "recomp", "once", "once"};
+  return std::string(entry(kTexts, counted.pass));
 }
 
 std::string tile_text(const Tiling& tiling) {
@@ -109,11 +101,9 @@ std::string tile_text(const Tiling& tiling) {
 }
 
 std::string terms_text(const OpCost& cost) {
-  std::string text;
-  for (const CostTerm& term : cost.terms) {
-    text += (text.empty() ? "" : " + ") + std::string(term.name) + " " + readable(term.duration);
-  }
-  return text;
+  return text_list(cost.terms, " + ", [](const CostTerm& term) {
+    return std::string(term.name) + " " + readable(term.duration);
+  });
 }
 
 // What ran of the ways to run it: a product's tile, a communication's algorithm and protocol.
@@ -123,12 +113,9 @@ std::string how_text(const ExplainedOp& entry) {
 }
 
 std::string terms_csv(const OpCost& cost) {
-  std::string text;
-  for (const CostTerm& term : cost.terms) {
-    text += (text.empty() ? "" : ";") + std::string(term.name) + "=" +
-            shortest_text(term.duration.value());
-  }
-  return text;
+  return text_list(cost.terms, ";", [](const CostTerm& term) {
+    return std::string(term.name) + "=" + shortest_text(term.duration.value());
+  });
 }
 
 // --- an operator as a row -----------------------------------------------------------------------

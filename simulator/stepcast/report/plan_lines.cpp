@@ -81,8 +81,7 @@ void append_cells(const std::vector<std::string>& cells, std::string& line) {
 // Of the rank that needs most.
 StageMemory fullest_memory(const SettledRequest& settled) {
   const std::vector<StageMemory> memory = memory_of(settled);
-  return *std::max_element(memory.begin(), memory.end(),
-                           [](const auto& a, const auto& b) { return a.total() < b.total(); });
+  return *std::ranges::max_element(memory, {}, &StageMemory::total);
 }
 
 std::string as_percent_of_peak(const Value& share) {
@@ -111,9 +110,8 @@ const Columns<PlanNumbers>& plan_number_columns() {
 }
 
 PlanLines::PlanLines(const SweepSpace& space, PlanDetail detail) : space_(&space), detail_(detail) {
-  const bool experts =
-      std::any_of(space.sites().begin(), space.sites().end(),
-                  [](const Experiment& site) { return site.model.moe.has_value(); });
+  const bool experts = std::ranges::any_of(
+      space.sites(), [](const Experiment& site) { return site.model.moe.has_value(); });
   experts_ = experts ? ExpertColumns::kShown : ExpertColumns::kLeftOut;
   CsvCells plan(CsvCells::Part::kNames, experts_);
   write_plan(ParallelPlan{}, plan);
@@ -138,14 +136,12 @@ std::vector<PlanLines::AxisKey> PlanLines::axis_keys() const {
   }
   const std::vector<AxisKey> all = keys;
   for (AxisKey& key : keys) {
-    const auto found = std::find(plan_columns_.begin(), plan_columns_.end(), key.column);
+    const auto found = std::ranges::find(plan_columns_, key.column);
     const bool of_plan = key.key == "plan." + key.column;
     if (found != plan_columns_.end() && of_plan) {
       key.plan_column = static_cast<std::size_t>(found - plan_columns_.begin());
     }
-    const auto same = std::count_if(all.begin(), all.end(), [&key](const AxisKey& other) {
-      return other.column == key.column;
-    });
+    const auto same = std::ranges::count(all, key.column, &AxisKey::column);
     if (same > 1 || (found != plan_columns_.end() && !of_plan)) {
       key.column = key.key;
     }
@@ -154,15 +150,18 @@ std::vector<PlanLines::AxisKey> PlanLines::axis_keys() const {
 }
 
 bool PlanLines::is_swept(std::size_t plan_column) const {
-  return std::any_of(keys_.begin(), keys_.end(),
-                     [&](const AxisKey& key) { return key.plan_column == plan_column; });
+  return std::ranges::any_of(keys_,
+                             [&](const AxisKey& key) { return key.plan_column == plan_column; });
 }
 
 template <typename Writer>
-void PlanLines::write_axes(std::int64_t index, Writer& writer) const {
+void PlanLines::write_place(std::int64_t index, Writer& writer) const {
+  writer.field("index", index);
+  writer.begin("axes");
   for (const AxisKey& key : keys_) {
     writer.member(key.json[space_->digit(index, key.axis)]);
   }
+  writer.end();
 }
 
 template <typename Writer>
@@ -194,10 +193,7 @@ std::string PlanLines::json(const PlanNumbers& numbers) const {
   std::string line = "{";
   line.reserve(kUsualLine);
   JsonLine writer(line);
-  writer.field("index", numbers.plan);
-  writer.begin("axes");
-  write_axes(numbers.plan, writer);
-  writer.end();
+  write_place(numbers.plan, writer);
   const SettledRequest plan = settled_request(*space_, numbers.plan);
   writer.begin("plan");
   write_plan(plan.plan, writer);
@@ -209,10 +205,7 @@ std::string PlanLines::json(const PlanNumbers& numbers) const {
 std::string PlanLines::json(const RefusedPlan& refused) const {
   std::string line = "{";
   JsonLine writer(line);
-  writer.field("index", refused.plan);
-  writer.begin("axes");
-  write_axes(refused.plan, writer);
-  writer.end();
+  write_place(refused.plan, writer);
   writer.member("\"reason\":" + json_dump(nlohmann::json(refused.reason)));
   return line + "}";
 }

@@ -106,7 +106,7 @@ class PlanLines {
   [[nodiscard]] std::vector<AxisKey> axis_keys() const;
   [[nodiscard]] bool is_swept(std::size_t plan_column) const;
   template <typename Writer>
-  void write_axes(std::int64_t index, Writer& writer) const;
+  void write_place(std::int64_t index, Writer& writer) const;
   template <typename Writer>
   void write_numbers(const PlanNumbers& numbers, const SettledRequest& settled,
                      Writer& writer) const;

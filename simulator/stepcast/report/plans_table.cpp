@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/plan/plan_keys.hpp"
@@ -54,7 +55,7 @@ std::string initials(std::string_view name) {
 }
 
 bool holds_switches(const SweepAxis& axis, std::size_t key) {
-  return std::all_of(axis.values.begin(), axis.values.end(), [key](const auto& texts) {
+  return std::ranges::all_of(axis.values, [key](const auto& texts) {
     return texts[key].empty() || texts[key] == "true" || texts[key] == "false";
   });
 }
@@ -87,7 +88,7 @@ class PlansTable {
 
   [[nodiscard]] bool differs(std::size_t axis, std::size_t key) const {
     const AxisColumn column{.axis = axis, .key = key, .name = {}, .title = {}};
-    return std::any_of(plans_.begin(), plans_.end(), [&](const PlanNumbers& plan) {
+    return std::ranges::any_of(plans_, [&](const PlanNumbers& plan) {
       return cell(plan, column) != cell(plans_.front(), column);
     });
   }
@@ -95,8 +96,8 @@ class PlansTable {
   [[nodiscard]] bool names_one_key(std::string_view last) const {
     std::int64_t keys = 0;
     for (const SweepAxis& axis : space_.axes()) {
-      keys += std::count_if(axis.keys.begin(), axis.keys.end(),
-                            [last](const std::string& key) { return unqualified(key) == last; });
+      keys += std::ranges::count_if(
+          axis.keys, [last](const std::string& key) { return unqualified(key) == last; });
     }
     return keys == 1;
   }
@@ -114,8 +115,8 @@ class PlansTable {
   }
 
   [[nodiscard]] bool is_free(const std::string& title) const {
-    return std::none_of(shown_.begin(), shown_.end(),
-                        [&title](const AxisColumn& column) { return column.title == title; });
+    return std::ranges::none_of(
+        shown_, [&title](const AxisColumn& column) { return column.title == title; });
   }
 
   void shorten(std::size_t index) {
@@ -162,12 +163,9 @@ class PlansTable {
 
   // Of those that fit, but not with all that the allocator reserves.
   [[nodiscard]] std::vector<bool> tight_plans() const {
-    std::vector<bool> tight;
-    tight.reserve(plans_.size());
-    for (const PlanNumbers& plan : plans_) {
-      tight.push_back(is_tight(memory_of(settled_request(space_, plan.plan))));
-    }
-    return tight;
+    return each_of(plans_, [this](const PlanNumbers& plan) {
+      return is_tight(memory_of(settled_request(space_, plan.plan)));
+    });
   }
 
   [[nodiscard]] std::string table() const {
@@ -176,14 +174,12 @@ class PlansTable {
     for (const AxisColumn& column : shown_) {
       columns.push_back({column.title, Align::kRight});
     }
-    for (const TextTable::Column& column : plan_number_columns().titles(kPlanNumbers)) {
-      columns.push_back(column);
-    }
+    std::ranges::copy(plan_number_columns().titles(kPlanNumbers), std::back_inserter(columns));
     if (gpus_vary) {
       columns.push_back({"tokens/s", Align::kRight});
     }
     const std::vector<bool> tight = tight_plans();
-    const bool any_tight = std::find(tight.begin(), tight.end(), true) != tight.end();
+    const bool any_tight = std::ranges::find(tight, true) != tight.end();
     if (any_tight) {
       columns.push_back({"", Align::kLeft});
     }
@@ -194,9 +190,7 @@ class PlansTable {
       for (const AxisColumn& column : shown_) {
         cells.push_back(cell(plan, column));
       }
-      for (std::string& number : plan_number_columns().cells(kPlanNumbers, plan)) {
-        cells.push_back(std::move(number));
-      }
+      std::ranges::copy(plan_number_columns().cells(kPlanNumbers, plan), std::back_inserter(cells));
       if (gpus_vary) {
         const std::int64_t gpus = space_.experiment_of(plan.plan).cluster.gpus();
         cells.push_back(decimals(ranked_number(RankBy::kTokensPerSecond, plan, gpus), 1));

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "stepcast/base/csv_cell.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
@@ -144,11 +145,9 @@ Watts power_limit(const std::string& text, const PowerSpec& power, const Locatio
 
 std::string priced_lines(std::string_view text, const std::string& name,
                          const LinePricing& pricing) {
-  std::string result;
-  for (const WrittenLine& line : read_lines(text, name, pricing.cluster.device)) {
-    result += priced_json(line, pricing).dump() + "\n";
-  }
-  return result;
+  return text_list(
+      read_lines(text, name, pricing.cluster.device), "",
+      [&pricing](const WrittenLine& line) { return priced_json(line, pricing).dump() + "\n"; });
 }
 
 std::string priced_csv(std::string_view text, const std::string& name, const LinePricing& pricing) {
@@ -167,11 +166,7 @@ std::string priced_csv(std::string_view text, const std::string& name, const Lin
       }
     });
   }
-  std::string csv;
-  for (const std::string& column : columns) {
-    csv += (csv.empty() ? "" : ",") + csv_cell(column);
-  }
-  csv += columns.empty() ? "" : "\n";
+  std::string csv = text_list(columns, ",", csv_cell) + (columns.empty() ? "" : "\n");
   for (auto& cells : rows) {
     for (const std::string& column : columns) {
       csv += (&column == &columns.front() ? "" : ",") + cells[column];

@@ -32,7 +32,7 @@ std::string provenance_text(const std::vector<Provenance>& provenance, const Sou
     std::string origin =
         assumed ? "assumed: " + entry.source : std::string(name(entry.kind)) + ", " + entry.source;
     origin += entry.note.empty() ? "" : "; " + entry.note;
-    if (std::find(bases.begin(), bases.end(), entry.stated_in) != bases.end()) {
+    if (std::ranges::find(bases, entry.stated_in) != bases.end()) {
       origin = "of " + entry.stated_in + ": " + origin;
     }
     text += "  " + wide(entry.key, 32) + wide(entry.value, 16) + origin + "\n";
@@ -45,7 +45,7 @@ std::string provenance_text(const std::vector<Provenance>& provenance, const Sou
   }
   text += "\nsources\n";
   for (const auto& [key, what] : sources) {
-    if (std::find(used.begin(), used.end(), key) != used.end()) {
+    if (std::ranges::find(used, key) != used.end()) {
       text += "  " + wide(key, 14) + what + "\n";
     }
   }

@@ -6,6 +6,7 @@
 
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/model/model_flops.hpp"
 #include "stepcast/plan/plan_text.hpp"
@@ -206,10 +207,9 @@ std::string nearest_fit_text(const Projection& p) {
     return "  No plan that changes one or two settings fits; stepcast compare --best-plan tries "
            "all.\n";
   }
-  std::string changes;
-  for (const auto& [key, value] : p.nearest_fit->changes) {
-    changes += " --set " + key + "=" + value;
-  }
+  const std::string changes = text_list(p.nearest_fit->changes, "", [](const auto& change) {
+    return " --set " + change.first + "=" + change.second;
+  });
   return "  It fits with" + changes + ": " + decimals(p.nearest_fit->tokens_per_second_per_gpu, 1) +
          " tokens/s/GPU, " + readable(p.nearest_fit->peak_memory) + " at peak.\n";
 }
@@ -301,16 +301,11 @@ std::string heading(const Projection& p) {
 }
 
 std::string notes_and_reasons(const Projection& p) {
-  std::string text;
-  for (const std::string& note : p.notes) {
-    text += line("note", note);
-  }
+  std::string text =
+      text_list(p.notes, "", [](const std::string& note) { return line("note", note); });
   if (!p.reasons.empty()) {
-    text += "\nThis plan cannot run:\n";
-    for (const std::string& reason : p.reasons) {
-      text += "  - " + reason + "\n";
-    }
-    text += nearest_fit_text(p);
+    text += "\nThis plan cannot run:\n  - " + text_list(p.reasons, "\n  - ") + "\n" +
+            nearest_fit_text(p);
   }
   return text;
 }

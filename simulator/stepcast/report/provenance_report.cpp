@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/hardware/placed_constants.hpp"
 #include "stepcast/report/columns.hpp"
@@ -27,9 +28,7 @@ constexpr std::array kWords = {
     KindWord{SourceKind::kAssumed, "assumed"}};
 
 std::string_view word(SourceKind kind) {
-  return std::find_if(kWords.begin(), kWords.end(),
-                      [kind](const KindWord& entry) { return entry.kind == kind; })
-      ->word;
+  return std::ranges::find(kWords, kind, &KindWord::kind)->word;
 }
 
 std::string percent(double share) { return decimals(100.0 * share, 1) + " %"; }
@@ -86,12 +85,11 @@ std::string table_of(const ProvenanceShares& shares) {
 }  // namespace
 
 std::string provenance_text(const ProvenanceShares& shares) {
-  std::string text;
-  for (const KindWord& entry : kWords) {
-    text +=
-        (text.empty() ? "" : ", ") + percent(shares.of(entry.kind)) + " " + std::string(entry.word);
-  }
-  return text + " constants";
+  return text_list(kWords, ", ",
+                   [&shares](const KindWord& entry) {
+                     return percent(shares.of(entry.kind)) + " " + std::string(entry.word);
+                   }) +
+         " constants";
 }
 
 nlohmann::ordered_json provenance_to_json(const ProvenanceShares& shares) {

@@ -7,6 +7,8 @@
 
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/plan/plan_text.hpp"
 #include "stepcast/report/projection_columns.hpp"
@@ -27,6 +29,17 @@ constexpr std::array kAnswerKinds = {
     AnswerKind{"fastest", &RecommendedGpu::fastest},
 };
 
+// The answers that one number of GPUs is: "fewest, cheapest".
+std::string answers_at(const RecommendedGpu& gpu, std::size_t place, std::string_view between) {
+  std::vector<std::string_view> answers;
+  for (const AnswerKind& kind : kAnswerKinds) {
+    if (gpu.*kind.place == place) {
+      answers.push_back(kind.key);
+    }
+  }
+  return text_list(answers, between);
+}
+
 // --- text ---------------------------------------------------------------------------------------
 
 // "1,234,000 $", or GPU-hours where nothing has a price.
@@ -35,20 +48,17 @@ std::string cost_text(const Projection& p) {
 }
 
 std::string limits_text(const RunLimits& limits, const std::string& currency) {
-  std::string text;
-  const auto add = [&text](const std::string& limit) {
-    text += (text.empty() ? "" : ", ") + limit;
-  };
+  std::vector<std::string> texts;
   if (limits.days) {
-    add("at most " + days_text(*limits.days) + " days");
+    texts.push_back("at most " + days_text(*limits.days) + " days");
   }
   if (limits.budget) {
-    add("at most " + whole_number(*limits.budget) + " " + currency);
+    texts.push_back("at most " + whole_number(*limits.budget) + " " + currency);
   }
   if (limits.gpus) {
-    add("at most " + with_separators(*limits.gpus) + " GPUs");
+    texts.push_back("at most " + with_separators(*limits.gpus) + " GPUs");
   }
-  return text.empty() ? "none" : text;
+  return texts.empty() ? "none" : text_list(texts);
 }
 
 // The first candidate of any GPU: what all of them have in common.
@@ -82,7 +92,7 @@ std::vector<const RecommendedGpu*> by_cost(const std::vector<RecommendedGpu>& gp
       answered.push_back(&gpu);
     }
   }
-  std::stable_sort(answered.begin(), answered.end(), [](const auto* a, const auto* b) {
+  std::ranges::stable_sort(answered, [](const auto* a, const auto* b) {
     return run_cost(at(*a, *a->cheapest)) < run_cost(at(*b, *b->cheapest));
   });
   return answered;
@@ -110,9 +120,8 @@ std::string headline(const std::vector<RecommendedGpu>& gpus, const RunLimits& l
 std::vector<std::string> row_of(const std::string& gpu, const std::string& answer,
                                 const Projection& p) {
   std::vector<std::string> cells = {gpu, answer};
-  for (std::string& cell : projection_columns().cells("gpus days days_80 gpu_hours price", p)) {
-    cells.push_back(std::move(cell));
-  }
+  std::ranges::copy(projection_columns().cells("gpus days days_80 gpu_hours price", p),
+                    std::back_inserter(cells));
   cells.push_back(whole_number(p.run->kilowatt_hours() / 1e3));
   cells.push_back(projection_columns().text("tokens_per_second_per_gpu", p));
   cells.push_back(decimals(100.0 * p.mfu, 1));
@@ -124,18 +133,12 @@ void add_answers(const RecommendedGpu& gpu, TextTable& table) {
   std::vector<std::size_t> told;
   for (const AnswerKind& kind : kAnswerKinds) {
     const std::optional<std::size_t>& place = gpu.*kind.place;
-    if (!place || std::find(told.begin(), told.end(), *place) != told.end()) {
+    if (!place || std::ranges::find(told, *place) != told.end()) {
       continue;
-    }
-    std::string answers;
-    for (const AnswerKind& other : kAnswerKinds) {
-      if (gpu.*other.place == place) {
-        answers += (answers.empty() ? "" : ", ") + std::string(other.key);
-      }
     }
     const RunCandidate& candidate = gpu.candidates[*place];
     const Projection& p = candidate.projection;
-    table.add_row(row_of(told.empty() ? gpu.gpu : "", answers, p),
+    table.add_row(row_of(told.empty() ? gpu.gpu : "", answers_at(gpu, *place, ", "), p),
                   plan_line(p.plan) + ", micro-batch " +
                       with_separators(p.training.micro_batch_size) + ", recompute " +
                       recompute_text(p.training.recompute));
@@ -190,14 +193,12 @@ std::string empty_text(const std::vector<RecommendedGpu>& gpus, const RunLimits&
 }
 
 std::string counts_text(const RecommendedGpu& gpu) {
-  std::string counts;
-  std::int64_t plans = 0;
-  for (const RunCandidate& candidate : gpu.candidates) {
-    counts += (counts.empty() ? "" : ", ") + with_separators(candidate.projection.gpus);
-    plans += candidate.searched.plans;
-  }
-  const bool proven = std::all_of(gpu.candidates.begin(), gpu.candidates.end(),
-                                  [](const RunCandidate& candidate) { return candidate.proven; });
+  const std::string counts = text_list(gpu.candidates, ", ", [](const RunCandidate& candidate) {
+    return with_separators(candidate.projection.gpus);
+  });
+  const std::int64_t plans = sum_of(
+      gpu.candidates, [](const RunCandidate& candidate) { return candidate.searched.plans; });
+  const bool proven = std::ranges::all_of(gpu.candidates, &RunCandidate::proven);
   return counts + " GPUs; " + with_separators(plans) + " plans, " +
          (proven ? "the best ones for sure" : "the best ones likely (--all: for sure)");
 }
@@ -272,16 +273,10 @@ Value answer_json(const RecommendedGpu& gpu, const RunLimits& limits) {
 std::string candidate_line(const RecommendedGpu& gpu, std::size_t place, const RunLimits& limits) {
   const RunCandidate& candidate = gpu.candidates[place];
   const Projection& p = candidate.projection;
-  std::string answers;
-  for (const AnswerKind& kind : kAnswerKinds) {
-    if (gpu.*kind.place == place) {
-      answers += (answers.empty() ? "" : " ") + std::string(kind.key);
-    }
-  }
   const Columns<Projection>& numbers = projection_columns();
   return csv_cell(p.model) + "," + csv_cell(gpu.gpu) + "," + numbers.csv_cells("gpus feasible", p) +
-         "," + (stays_within(candidate, limits) ? "true" : "false") + "," + answers + "," +
-         training_run_cells(p) + "," +
+         "," + (stays_within(candidate, limits) ? "true" : "false") + "," +
+         answers_at(gpu, place, " ") + "," + training_run_cells(p) + "," +
          (p.run ? numbers.csv_cells(kCandidate, p) : Columns<Projection>::no_cells(kCandidate)) +
          "," + numbers.csv_cells("reason", p) + "\n";
 }

@@ -29,16 +29,15 @@ std::string schedule_of(const Projection& p) { return std::string(name(p.plan.sc
 
 // What describes them all: the one of 1F1B, which allows any pipeline.
 const Projection& common(const std::vector<Projection>& projections) {
-  const auto plain = std::find_if(projections.begin(), projections.end(), [](const Projection& p) {
-    return p.plan.schedule == Schedule::kOneFOneB;
-  });
+  const auto plain = std::ranges::find_if(
+      projections, [](const Projection& p) { return p.plan.schedule == Schedule::kOneFOneB; });
   return plain == projections.end() ? projections.front() : *plain;
 }
 
 std::string table(const std::vector<Projection>& projections) {
   std::vector<Projection> priced;
-  std::copy_if(projections.begin(), projections.end(), std::back_inserter(priced),
-               [](const Projection& p) { return p.priced; });
+  std::ranges::copy_if(projections, std::back_inserter(priced),
+                       [](const Projection& p) { return p.priced; });
   return projection_columns()
       .table(
           "schedule vpp step_time_s:step tokens_per_second_per_gpu interval bubble_share in_flight "
@@ -63,8 +62,7 @@ std::string refused(const std::vector<Projection>& projections) {
 
 std::string schedules_to_text(const std::vector<Projection>& projections) {
   std::string text = heading(common(projections));
-  const bool any_priced = std::any_of(projections.begin(), projections.end(),
-                                      [](const Projection& p) { return p.priced; });
+  const bool any_priced = std::ranges::any_of(projections, &Projection::priced);
   if (any_priced) {
     text += "\n" + table(projections);
   }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/json_dump.hpp"
 #include "stepcast/model/model_flops.hpp"
@@ -27,8 +28,8 @@ std::string values_text(const SweepAxis& axis, std::size_t key) {
   constexpr std::size_t kShown = 5;
   std::vector<std::string> texts;
   for (const std::vector<std::string>& value : axis.values) {
-    if (!value[key].empty() && (axis.keys.size() == 1 ||
-                                std::find(texts.begin(), texts.end(), value[key]) == texts.end())) {
+    if (!value[key].empty() &&
+        (axis.keys.size() == 1 || std::ranges::find(texts, value[key]) == texts.end())) {
       texts.push_back(value[key]);
     }
   }
@@ -101,10 +102,9 @@ std::string front_text(const SweepSpace& space, const std::string& title,
 }
 
 std::string memory_plot(const SweepSummary& summary) {
-  std::vector<PlotPoint> points;
-  for (const PlanNumbers& plan : summary.memory_front) {
-    points.push_back({plan.peak_memory.value() / kGibibyte, plan.tokens_per_second_per_gpu});
-  }
+  const std::vector<PlotPoint> points = each_of(summary.memory_front, [](const PlanNumbers& plan) {
+    return PlotPoint{plan.peak_memory.value() / kGibibyte, plan.tokens_per_second_per_gpu};
+  });
   return points.size() < 2 ? "" : "\n" + scatter_plot(points, {"peak memory, GiB", "tokens/s/GPU"});
 }
 
@@ -206,7 +206,7 @@ std::string json_member(const std::string& key, const Value& value) {
   return "  \"" + key + "\": " + text;
 }
 
-EachPlan each_of(const std::vector<PlanNumbers>& plans) {
+EachPlan each_plan_of(const std::vector<PlanNumbers>& plans) {
   return [&plans](const TakePlan& take) {
     for (const PlanNumbers& numbers : plans) {
       take(numbers);
@@ -274,7 +274,7 @@ std::string sweep_to_text(const SweepSpace& space, const SweepSummary& summary,
 
 void write_sweep_json(const WriteText& write, const SweepSpace& space, const SweepSummary& summary,
                       PlanErrors& errors) {
-  write_sweep_json(write, space, summary, errors, each_of(summary.best));
+  write_sweep_json(write, space, summary, errors, each_plan_of(summary.best));
 }
 
 void write_sweep_json(const WriteText& write, const SweepSpace& space, const SweepSummary& summary,
@@ -301,9 +301,9 @@ void write_sweep_json(const WriteText& write, const SweepSpace& space, const Swe
   write("  \"plans\": ");
   write_plans(write, of_ranked, ranked, "  ");
   write(",\n  \"pareto\": {\n    \"memory\": ");
-  write_plans(write, of_front, each_of(summary.memory_front), "    ");
+  write_plans(write, of_front, each_plan_of(summary.memory_front), "    ");
   write(",\n    \"gpus\": ");
-  write_plans(write, of_front, each_of(summary.gpu_front), "    ");
+  write_plans(write, of_front, each_plan_of(summary.gpu_front), "    ");
   write("\n  }\n}\n");
 }
 

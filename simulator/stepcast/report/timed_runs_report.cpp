@@ -84,8 +84,7 @@ Value groups_json(const std::vector<RegretGroup>& groups) {
 
 // Whether runs say in which state their network was.
 bool has_networks(const std::vector<TimedRun>& runs) {
-  return std::any_of(runs.begin(), runs.end(),
-                     [](const TimedRun& run) { return !run.network.empty(); });
+  return std::ranges::any_of(runs, [](const TimedRun& run) { return !run.network.empty(); });
 }
 
 constexpr auto kSkuRateColumns = std::to_array<Column<SkuRate>>({

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 
+#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/columns.hpp"
 #include "stepcast/report/projection_report.hpp"
@@ -67,14 +70,6 @@ std::string calls_text(const ComparedRow& row) {
   return counted(row.traced_calls) + "/" + counted(row.our_calls);
 }
 
-std::string joined_names(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& part : names) {
-    text += (text.empty() ? "" : " + ") + part;
-  }
-  return text;
-}
-
 // --- what is compared ---------------------------------------------------------------------------
 
 template <typename Row>
@@ -120,8 +115,9 @@ constexpr auto kComparedColumns = std::to_array<Column<ComparedRow>>({
     {"error_text", "error", error_text},
     // Of CSV.
     {"joined_operators", "",
-     [](const ComparedRow& row) -> Value { return joined_names(row.ours); }},
-    {"joined_traced", "", [](const ComparedRow& row) -> Value { return joined_names(row.traced); }},
+     [](const ComparedRow& row) -> Value { return text_list(row.ours, " + "); }},
+    {"joined_traced", "",
+     [](const ComparedRow& row) -> Value { return text_list(row.traced, " + "); }},
 });
 constexpr Columns<ComparedRow> kCompared{kComparedColumns};
 constexpr std::string_view kTableOfRows = "label work calls measured_s projected_s difference";
@@ -241,9 +237,10 @@ std::string top_table(const StepComparison& comparison) {
   for (const auto* list : {&comparison.operators, &comparison.only_traced, &comparison.only_ours}) {
     rows.insert(rows.end(), list->begin(), list->end());
   }
-  std::copy_if(comparison.categories.begin(), comparison.categories.end(), std::back_inserter(rows),
-               [](const ComparedRow& row) { return row.category > StepCategory::kSendRecv; });
-  std::stable_sort(rows.begin(), rows.end(), [](const ComparedRow& a, const ComparedRow& b) {
+  std::ranges::copy_if(comparison.categories, std::back_inserter(rows), [](const ComparedRow& row) {
+    return row.category > StepCategory::kSendRecv;
+  });
+  std::ranges::stable_sort(rows, [](const ComparedRow& a, const ComparedRow& b) {
     return std::abs(a.difference().value()) > std::abs(b.difference().value());
   });
   rows.resize(std::min(rows.size(), kTopRows));
@@ -411,8 +408,7 @@ std::string waits_table(const RankWaiting& waiting) {
   if (pairs.empty()) {
     return "";
   }
-  std::stable_sort(pairs.begin(), pairs.end(),
-                   [](const Pair& a, const Pair& b) { return a.time > b.time; });
+  std::ranges::stable_sort(pairs, std::ranges::greater{}, &Pair::time);
   pairs.resize(std::min(pairs.size(), kTopRows));
   TextTable table({{"rank"}, {"waits for"}, {"waiting", Align::kRight}});
   for (const Pair& pair : pairs) {
@@ -430,12 +426,9 @@ std::string collective_table(const RankWaiting& waiting) {
                    {"most for rank"},
                    {"its calls", Align::kRight}});
   for (const WaitedCollective& row : waiting.collectives) {
-    Seconds sum;
-    for (const Seconds time : row.waiting) {
-      sum += time;
-    }
-    const auto last = static_cast<std::size_t>(std::max_element(row.last.begin(), row.last.end()) -
-                                               row.last.begin());
+    const Seconds sum = sum_of(row.waiting, std::identity());
+    const auto last =
+        static_cast<std::size_t>(std::ranges::max_element(row.last) - row.last.begin());
     table.add_row({collective_text(row), kCollectives.text("calls", row),
                    kCollectives.text("transfer_s", row), in_milliseconds(sum),
                    rank_name(waiting.ranks[last]), counted(static_cast<double>(row.last[last]))});
@@ -446,8 +439,7 @@ std::string collective_table(const RankWaiting& waiting) {
 // The calls that ranks waited at for longest.
 std::string waited_calls_table(const RankWaiting& waiting) {
   std::vector<WaitedCall> calls = waiting.calls;
-  std::stable_sort(calls.begin(), calls.end(),
-                   [](const WaitedCall& a, const WaitedCall& b) { return a.waiting > b.waiting; });
+  std::ranges::stable_sort(calls, std::ranges::greater{}, &WaitedCall::waiting);
   calls.resize(std::min(calls.size(), kTopRows));
   TextTable table({{"at", Align::kRight},
                    {"collective"},

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/json_dump.hpp"
 #include "stepcast/report/columns.hpp"
@@ -192,22 +194,15 @@ struct AlikeRuns {
 };
 
 std::vector<std::string> run_lines(const std::map<std::string, AlikeRuns>& runs) {
-  std::vector<std::string> lines;
-  lines.reserve(runs.size());
-  for (const auto& [traits, alike] : runs) {
-    lines.push_back("{" + traits + R"(, "gpus": [)" + alike.gpus + R"(], "errors": [)" +
-                    alike.errors + "]}");
-  }
-  return lines;
+  return each_of(runs, [](const auto& run) {
+    const auto& [traits, alike] = run;
+    return "{" + traits + R"(, "gpus": [)" + alike.gpus + R"(], "errors": [)" + alike.errors + "]}";
+  });
 }
 
 // One line each.
 std::string listed_lines(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) {
-    text += (text.empty() ? "\n    " : ",\n    ") + line;
-  }
-  return text + "\n  ";
+  return (lines.empty() ? "" : "\n    ") + text_list(lines, ",\n    ") + "\n  ";
 }
 
 }  // namespace
@@ -259,15 +254,9 @@ std::string validation_to_accuracy(const std::vector<ValidationRow>& rows) {
   std::string source =
       "errors ln(measured / predicted) of the tokens/s of held-out runs, written by "
       "scripts/update_accuracy.sh from the held-out half (validation/held_out.hpp) of "
-      "tests/validation:";
-  for (const std::string& file : files) {
-    source += (file == *files.begin() ? " " : ", ") + file;
-  }
-  std::vector<std::string> parts;
-  parts.reserve(gpus.size());
-  for (const auto& [gpu, line] : gpus) {
-    parts.push_back(line);
-  }
+      "tests/validation:" +
+      (files.empty() ? "" : " " + text_list(files));
+  const std::vector<std::string> parts = each_of(gpus, [](const auto& gpu) { return gpu.second; });
   return "{\n  \"source\": " + json_string(source) + ",\n  \"gpus\": {" + listed_lines(parts) +
          "},\n  \"runs\": [" + listed_lines(run_lines(runs)) + "]\n}\n";
 }

@@ -44,9 +44,8 @@ struct ComparedColumn {
 
 // The first column with a time, to which the others are related; nullptr if there is none.
 inline const ComparedColumn* reference_of(const std::vector<ComparedColumn>& columns) {
-  const auto first = std::find_if(columns.begin(), columns.end(), [](const ComparedColumn& column) {
-    return column.projection.priced;
-  });
+  const auto first = std::ranges::find_if(
+      columns, [](const ComparedColumn& column) { return column.projection.priced; });
   return first == columns.end() ? nullptr : &*first;
 }
 

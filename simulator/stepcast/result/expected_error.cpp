@@ -30,10 +30,6 @@ RateInterval ErrorDistribution::interval(Certainty certainty) const {
   return {std::exp(centre - half), std::exp(centre + half)};
 }
 
-std::string_view name(AccuracyFamily family) {
-  return kAccuracyFamilies.at(static_cast<std::size_t>(family)).name;
-}
-
 AccuracyFamily accuracy_family(const ModelSpec& model) {
   if (model.mixers.has(Mixer::kLinearAttention)) {
     return AccuracyFamily::kLinearAttention;

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "stepcast/base/dtype.hpp"
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/model/model_spec.hpp"
 
@@ -22,14 +23,9 @@ namespace stepcast {
 // What of a model decides how far its projection may be off. mla: multi-head latent attention, with
 // experts or without, where no mixer besides full attention is used.
 enum class AccuracyFamily { kDense, kMoe, kMla, kSparseAttention, kLinearAttention, kConvolution };
-inline constexpr std::array<NamedValue<AccuracyFamily>, 6> kAccuracyFamilies = {
-    {{"dense", AccuracyFamily::kDense},
-     {"moe", AccuracyFamily::kMoe},
-     {"mla", AccuracyFamily::kMla},
-     {"sparse_attention", AccuracyFamily::kSparseAttention},
-     {"linear_attention", AccuracyFamily::kLinearAttention},
-     {"convolution", AccuracyFamily::kConvolution}}};
-std::string_view name(AccuracyFamily family);
+template <>
+inline constexpr std::array<std::string_view, 6> kNamesOf<AccuracyFamily> = {
+    "dense", "moe", "mla", "sparse_attention", "linear_attention", "convolution"};
 AccuracyFamily accuracy_family(const ModelSpec& model);
 
 // What the error of a run may hang on.

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
 #include "stepcast/result/projection.hpp"
@@ -62,18 +63,14 @@ struct Explanation {
 
   // The optimizer is part of the computation.
   [[nodiscard]] Seconds computation() const {
-    Seconds sum;
-    for (const ExplainedOp& entry : operators) {
-      sum += entry.communicates() ? Seconds{} : entry.total();
-    }
-    return sum;
+    return sum_of(operators, [](const ExplainedOp& entry) {
+      return entry.communicates() ? Seconds{} : entry.total();
+    });
   }
   [[nodiscard]] Seconds communication() const {
-    Seconds sum;
-    for (const ExplainedOp& entry : operators) {
-      sum += entry.communicates() ? entry.total() : Seconds{};
-    }
-    return sum;
+    return sum_of(operators, [](const ExplainedOp& entry) {
+      return entry.communicates() ? entry.total() : Seconds{};
+    });
   }
   // Of the computation.
   [[nodiscard]] double share(const ExplainedOp& op) const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/layer/exchange_shape.hpp"
 #include "stepcast/layer/saved_tensor.hpp"
 #include "stepcast/result/projection.hpp"
@@ -70,11 +71,9 @@ struct LayerStudy {
 
   // What the experts and the activation between their products keep, without the router's scores.
   [[nodiscard]] Bytes saved_by_experts() const {
-    Bytes sum;
-    for (const SavedTensor& tensor : saved) {
-      sum += tensor.id == TensorId::kMoeRouterScores ? Bytes{} : tensor.bytes;
-    }
-    return sum;
+    return sum_of(saved, [](const SavedTensor& tensor) {
+      return tensor.id == TensorId::kMoeRouterScores ? Bytes{} : tensor.bytes;
+    });
   }
   // What one GPU with a rank's tokens and all experts does not take.
   [[nodiscard]] const LocalBaseline* own_tokens() const {

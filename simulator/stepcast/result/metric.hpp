@@ -76,9 +76,9 @@ constexpr std::string_view key_of(Metric metric) { return info(metric).key; }
 
 // The metric of a key of `measured` that has a number in records of `owner`.
 constexpr std::optional<Metric> metric_named(std::string_view key, MetricOwners owner) {
-  const auto* const found = std::find_if(
-      kMetrics.begin(), kMetrics.end(),
-      [&](const MetricInfo& row) { return row.key == key && (row.numbers_of & owner) != 0; });
+  const auto* const found = std::ranges::find_if(kMetrics, [&](const MetricInfo& row) {
+    return row.key == key && (row.numbers_of & owner) != 0;
+  });
   return found == kMetrics.end() ? std::nullopt
                                  : std::optional(static_cast<Metric>(found - kMetrics.begin()));
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/hardware/provenance.hpp"
 #include "stepcast/layer/graph_capture.hpp"
@@ -56,11 +57,9 @@ struct ProvenanceShares {
 
   // Of all constants of a kind.
   [[nodiscard]] double of(SourceKind kind) const {
-    double sum = 0.0;
-    for (const RestingConstant& entry : constants) {
-      sum += entry.constant.kind == kind ? entry.share : 0.0;
-    }
-    return sum;
+    return sum_of(constants, [kind](const RestingConstant& entry) {
+      return entry.constant.kind == kind ? entry.share : 0.0;
+    });
   }
 };
 
@@ -114,9 +113,7 @@ struct Projection {
   [[nodiscard]] bool has_experts() const { return active_parameters < parameters; }
   // The pipeline rank that needs most memory.
   [[nodiscard]] const StageMemory* fullest_stage() const {
-    const auto fullest = std::max_element(
-        memory.begin(), memory.end(),
-        [](const StageMemory& a, const StageMemory& b) { return a.total() < b.total(); });
+    const auto fullest = std::ranges::max_element(memory, {}, &StageMemory::total);
     return fullest == memory.end() ? nullptr : &*fullest;
   }
   [[nodiscard]] Bytes peak_memory() const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/result/projection.hpp"
 
 namespace stepcast {
@@ -30,10 +31,7 @@ struct RegretGroup {
 
   [[nodiscard]] double kept() const { return pick->measured / best->measured; }
   [[nodiscard]] double random() const {
-    double sum = 0.0;
-    for (const TimedRun* run : runs) {
-      sum += run->measured;
-    }
+    const double sum = sum_of(runs, &TimedRun::measured);
     return sum / static_cast<double>(runs.size()) / best->measured;
   }
 };

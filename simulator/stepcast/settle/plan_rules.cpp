@@ -39,9 +39,8 @@ class DivisionReasons {
   // All of `values`, of which one that it does not divide is told.
   void divide_first(const std::string& name, std::int64_t divisor,
                     const std::vector<std::int64_t>& values, const std::string& of) {
-    const auto odd = std::find_if(values.begin(), values.end(), [divisor](std::int64_t value) {
-      return divisor <= 0 || value % divisor != 0;
-    });
+    const auto odd = std::ranges::find_if(
+        values, [divisor](std::int64_t value) { return divisor <= 0 || value % divisor != 0; });
     if (odd != values.end()) {
       divides(name, divisor, *odd, of);
     }
@@ -141,8 +140,7 @@ class ContextReasons {
   void divides(const std::string& name, std::int64_t divisor, const std::string& of,
                std::int64_t value) {
     const Reason reason = does_not_divide(name, divisor, of, value);
-    if (value % divisor != 0 &&
-        std::find(reasons_.begin(), reasons_.end(), reason) == reasons_.end()) {
+    if (value % divisor != 0 && std::ranges::find(reasons_, reason) == reasons_.end()) {
       reasons_.push_back(reason);
     }
   }

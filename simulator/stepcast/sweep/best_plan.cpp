@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/sweep/chunk_store.hpp"
 #include "stepcast/sweep/plan_evaluator.hpp"
@@ -25,8 +26,8 @@ const std::array<std::string, 2> kNotSearched = {"dispatcher", "overlap"};
 std::int64_t agreeing(const SweepAxis& axis, std::size_t value, const PlanSettings& settings) {
   std::int64_t keys = 0;
   for (std::size_t key = 0; key < axis.keys.size(); ++key) {
-    const auto set = std::find_if(settings.begin(), settings.end(),
-                                  [&](const auto& given) { return given.first == axis.keys[key]; });
+    const auto set = std::ranges::find_if(
+        settings, [&](const auto& given) { return given.first == axis.keys[key]; });
     const std::string text = set == settings.end() ? std::string() : set->second;
     keys += axis.values[value][key] == text ? 1 : 0;
   }
@@ -105,10 +106,8 @@ BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>&
   BestPlan result;
   result.searched.plans = found.looked_at;
   result.searched.refused = found.refused;
-  result.searched.priced = found.looked_at;
-  for (const auto& [reason, plans] : found.refused) {
-    result.searched.priced -= plans;
-  }
+  result.searched.priced =
+      found.looked_at - sum_of(found.refused, [](const auto& entry) { return entry.second; });
   if (found.best) {
     take_best(space, *found.best, result);
   }
@@ -116,12 +115,10 @@ BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>&
 }
 
 std::vector<std::string> why_no_plan(const SearchedPlans& searched) {
-  std::vector<std::string> reasons;
-  for (const auto& [reason, plans] : by_count(searched.refused)) {
-    reasons.push_back(with_separators(plans) + " of " + with_separators(searched.plans) +
-                      " plans: " + reason);
-  }
-  return reasons;
+  return each_of(by_count(searched.refused), [&searched](const auto& refused) {
+    return with_separators(refused.second) + " of " + with_separators(searched.plans) +
+           " plans: " + refused.first;
+  });
 }
 
 PlanSettings settings_of(const SweepSpace& space, std::int64_t index) {

@@ -53,7 +53,7 @@ void stream_chunks(const ChunkReader& chunks, const ChunkGrid& grid, int threads
 
 void RankedStream::stream(const ChunkReader& chunks, const ChunkGrid& grid, const Take& take,
                           std::size_t batch_plans) {
-  std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
+  std::ranges::sort(places_, [](const Place& a, const Place& b) {
     return std::tie(a.key, a.plan) < std::tie(b.key, b.plan);
   });
   for (std::size_t begin = 0; begin < places_.size(); begin += batch_plans) {
@@ -69,7 +69,7 @@ std::vector<PlanNumbers> RankedStream::batch(const ChunkReader& chunks, const Ch
   for (std::size_t place = begin; place < end; ++place) {
     wanted.emplace_back(places_[place].plan, place - begin);
   }
-  std::sort(wanted.begin(), wanted.end());
+  std::ranges::sort(wanted);
   std::vector<PlanNumbers> batch(end - begin);
   for (auto next = wanted.begin(); next != wanted.end();) {
     const std::int64_t chunk = next->first / grid.chunk_plans;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "stepcast/base/ascii.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/nearest_name.hpp"
 
 namespace stepcast {
@@ -35,6 +36,8 @@ bool begins_name(char c) { return ascii::is_letter(c) || c == '_'; }
 bool is_of_name(char c) { return begins_name(c) || ascii::is_digit(c); }
 bool is_of_number(char c) { return is_of_name(c) || c == '.'; }
 
+// The words of a text, which must outlive them, with kEnd as the last; what belongs to no word is a
+// fault and is left out.
 class WordSplitter {
  public:
   WordSplitter(std::string_view text, std::vector<ConstraintFault>& faults)
@@ -104,7 +107,7 @@ class WordSplitter {
     constexpr std::array<std::string_view, 6> kPairs = {"==", "!=", "<=", ">=", "&&", "||"};
     constexpr std::string_view kSigns = "+-*/%^()<>?:,!";
     const char c = text_[at_];
-    if (std::find(kPairs.begin(), kPairs.end(), text_.substr(at_, 2)) != kPairs.end()) {
+    if (std::ranges::find(kPairs, text_.substr(at_, 2)) != kPairs.end()) {
       keep(Kind::kSign, 2);
     } else if (kSigns.find(c) != std::string_view::npos) {
       keep(Kind::kSign, 1);
@@ -123,12 +126,6 @@ class WordSplitter {
   std::vector<ConstraintWord> words_;
   std::size_t at_ = 0;
 };
-
-// The words of `text`, which must outlive them, with kEnd as the last; what belongs to no word is a
-// fault and is left out.
-std::vector<ConstraintWord> words_of(std::string_view text, std::vector<ConstraintFault>& faults) {
-  return WordSplitter(text, faults).split();
-}
 
 constexpr int kLoosest = 1;
 constexpr int kTighterThanAnd = 4;      // the operand of `not`
@@ -240,7 +237,7 @@ ExpressionValue applied(OfTwo work, ExpressionValue a, ExpressionValue b) {
 template <typename Rows>
 auto row_named(const Rows& rows, std::string_view name) -> decltype(&*rows.begin()) {
   const auto found =
-      std::find_if(rows.begin(), rows.end(), [name](const auto& row) { return row.name == name; });
+      std::ranges::find_if(rows, [name](const auto& row) { return row.name == name; });
   return found == rows.end() ? nullptr : &*found;
 }
 
@@ -258,11 +255,10 @@ bool is_truth(const ConstraintWord& word) { return word.text == "true" || word.t
 class ExpressionParser {
  public:
   ExpressionParser(std::string_view text, std::span<const ConstraintName> names)
-      : names_(names), words_(words_of(text, result_.faults)), next_(words_.begin()) {}
+      : names_(names), words_(WordSplitter(text, result_.faults).split()), next_(words_.begin()) {}
 
   ConstraintExpression parse() {
-    std::for_each(words_.begin(), words_.end(),
-                  [this](const ConstraintWord& word) { check(word); });
+    std::ranges::for_each(words_, [this](const ConstraintWord& word) { check(word); });
     try {
       result_.value = whole();
       check_constant();
@@ -272,8 +268,8 @@ class ExpressionParser {
         result_.faults.push_back(fault.what);
       }
     }
-    std::stable_sort(result_.faults.begin(), result_.faults.end(),
-                     [](const auto& a, const auto& b) { return a.offset < b.offset; });
+    std::ranges::stable_sort(result_.faults,
+                             [](const auto& a, const auto& b) { return a.offset < b.offset; });
     return std::move(result_);
   }
 
@@ -302,10 +298,8 @@ class ExpressionParser {
       }
     } else if (word.kind == ConstraintWord::Kind::kName && !is_truth(word) &&
                name_of(word) == nullptr) {
-      std::vector<std::string> known;
-      for (const ConstraintName& name : names_) {
-        known.emplace_back(name.name);
-      }
+      const std::vector<std::string> known =
+          each_of(names_, [](const ConstraintName& name) { return std::string(name.name); });
       fault(word, "reads " + in_quotes(word.text) + ", which is no name of a plan" +
                       remedy_of(word.text, known, "; texts stand in quotes, and the names are:"));
     }
@@ -375,9 +369,8 @@ class ExpressionParser {
   ExpressionOperand binary(int least) {
     ExpressionOperand left = operand();
     while (true) {
-      const auto* const sign =
-          std::find_if(kBinarySigns.begin(), kBinarySigns.end(),
-                       [this](const auto& row) { return next_->is_sign(row.sign); });
+      const auto* const sign = std::ranges::find_if(
+          kBinarySigns, [this](const auto& row) { return next_->is_sign(row.sign); });
       if (sign == kBinarySigns.end() || sign->binds < least) {
         return left;
       }
@@ -466,7 +459,7 @@ class ExpressionParser {
       return;
     }
     const std::span<const std::string_view> texts = name->texts();
-    if (std::find(texts.begin(), texts.end(), word.text) == texts.end()) {
+    if (std::ranges::find(texts, word.text) == texts.end()) {
       const std::vector<std::string> known(texts.begin(), texts.end());
       fault(word, "has " + in_quotes(word.text) + ", which no " + std::string(name->name) + " is" +
                       remedy_of(word.text, known, "; give one of:"));

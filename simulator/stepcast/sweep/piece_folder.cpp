@@ -168,8 +168,7 @@ std::optional<PartHeader> sweep_in(const fs::path& folder) {
 }
 
 std::int64_t parts_there(const PieceStates& states) {
-  return std::count_if(states.begin(), states.end(),
-                       [](const auto& state) { return state.second.there; });
+  return std::ranges::count_if(states, [](const auto& state) { return state.second.there; });
 }
 
 PieceFolder::PieceFolder(fs::path folder, PartHeader sweep, PieceTask self,
@@ -393,7 +392,7 @@ bool runs_here(const PieceTask& task) {
 
 bool is_hole(const PieceTask& other, const PieceTask& self,
              const std::vector<std::string>& beside) {
-  if (std::find(beside.begin(), beside.end(), other.submission) != beside.end()) {
+  if (std::ranges::find(beside, other.submission) != beside.end()) {
     return false;
   }
   if (other.host == self.host) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <type_traits>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/real.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/plan/plan_keys.hpp"
@@ -186,13 +187,8 @@ void read_constraint(const ConfigNode& node, std::vector<PlanConstraint>& constr
 }  // namespace
 
 std::span<const ConstraintName> constraint_names() {
-  static const std::vector<ConstraintName> names = [] {
-    std::vector<ConstraintName> of_all;
-    for (const ConstraintVariable& variable : constraint_variables()) {
-      of_all.push_back(variable.name);
-    }
-    return of_all;
-  }();
+  static const std::vector<ConstraintName> names =
+      each_of(constraint_variables(), &ConstraintVariable::name);
   return names;
 }
 
@@ -211,13 +207,12 @@ std::vector<PlanConstraint> read_constraints(const ConfigNode& list, Diagnostics
 
 void check_constraints(const std::vector<PlanConstraint>& constraints,
                        const std::vector<Experiment>& sites, Diagnostics& diagnostics) {
-  const bool runs = std::all_of(sites.begin(), sites.end(),
-                                [](const Experiment& site) { return site.run.has_value(); });
+  const bool runs =
+      std::ranges::all_of(sites, [](const Experiment& site) { return site.run.has_value(); });
   for (const PlanConstraint& constraint : constraints) {
     const std::vector<std::size_t>& reads = constraint.expression.reads;
-    const auto needs = std::find_if(reads.begin(), reads.end(), [](std::size_t place) {
-      return constraint_variables()[place].of_run;
-    });
+    const auto needs = std::ranges::find_if(
+        reads, [](std::size_t place) { return constraint_variables()[place].of_run; });
     if (!runs && needs != reads.end()) {
       diagnostics.error(constraint.where,
                         "the constraint reads '" +
@@ -272,9 +267,9 @@ void ConstraintCheck::set_result(const PricedPlan& priced) {
 }
 
 bool ConstraintCheck::has(ConstraintScope scope) const {
-  return std::any_of(
-      constraints_->begin(), constraints_->end(),
-      [scope](const PlanConstraint& constraint) { return constraint.scope == scope; });
+  return std::ranges::any_of(*constraints_, [scope](const PlanConstraint& constraint) {
+    return constraint.scope == scope;
+  });
 }
 
 const PlanConstraint* ConstraintCheck::broken(ConstraintScope scope) const {

@@ -14,11 +14,7 @@ namespace {
 constexpr std::size_t kMostMet = 8;
 
 Bytes peak_of(const std::vector<StageMemory>& stages) {
-  Bytes peak;
-  for (const StageMemory& stage : stages) {
-    peak = max(peak, stage.total());
-  }
-  return peak;
+  return std::ranges::max_element(stages, {}, &StageMemory::total)->total();
 }
 
 PlanNumbers numbers_of(std::int64_t index, const std::vector<StageMemory>& memory,
@@ -54,8 +50,7 @@ void PlanEvaluator::enter_site(std::size_t site) {
   if (!met_.empty() && met_.back().site == site) {
     return;
   }
-  const auto met = std::find_if(met_.begin(), met_.end(),
-                                [site](const MetSite& other) { return other.site == site; });
+  const auto met = std::ranges::find(met_, site, &MetSite::site);
   if (met != met_.end()) {
     std::rotate(met, std::next(met), met_.end());
   } else {
@@ -182,12 +177,15 @@ void PlanEvaluator::evaluate_one(std::int64_t index, Incumbents* known, ChunkRes
   }
 }
 
-ChunkResult PlanEvaluator::evaluate(std::int64_t begin, std::int64_t end) {
-  return evaluate_all(begin, end, nullptr);
-}
-
-ChunkResult PlanEvaluator::search(std::int64_t begin, std::int64_t end, Incumbents& known) {
-  return evaluate_all(begin, end, &known);
+ChunkResult PlanEvaluator::evaluate(std::int64_t begin, std::int64_t end, Incumbents* known) {
+  ChunkResult result;
+  for (const MetSite& met : met_) {
+    met.projector->begin_bounds_anew();
+  }
+  for (std::int64_t index = begin; index < end; ++index) {
+    evaluate_one(index, known, result);
+  }
+  return result;
 }
 
 std::string PlanEvaluator::reason_to_refuse(std::int64_t index) {
@@ -218,17 +216,6 @@ std::vector<RefusedPlan> PlanEvaluator::refused(std::int64_t begin, std::int64_t
     }
   }
   return refused;
-}
-
-ChunkResult PlanEvaluator::evaluate_all(std::int64_t begin, std::int64_t end, Incumbents* known) {
-  ChunkResult result;
-  for (const MetSite& met : met_) {
-    met.projector->begin_bounds_anew();
-  }
-  for (std::int64_t index = begin; index < end; ++index) {
-    evaluate_one(index, known, result);
-  }
-  return result;
 }
 
 }  // namespace stepcast

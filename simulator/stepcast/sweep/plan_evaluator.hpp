@@ -30,11 +30,10 @@ class PlanEvaluator {
   PlanEvaluator(const SweepSpace& space, std::vector<CostModel> costs,
                 std::shared_ptr<SolvedPipelines> pipelines);
 
-  // The plans begin .. end - 1, every one.
-  ChunkResult evaluate(std::int64_t begin, std::int64_t end);
-  // The same but for those that `known`, and what is priced on the way, leave no place for: they
-  // are counted as bounded away. Plans that are priced are added to `known`.
-  ChunkResult search(std::int64_t begin, std::int64_t end, Incumbents& known);
+  // The plans begin .. end - 1, every one but for those that `known`, if it is given, and what is
+  // priced on the way leave no place for: they are counted as bounded away. Plans that are priced
+  // are added to `known`.
+  ChunkResult evaluate(std::int64_t begin, std::int64_t end, Incumbents* known = nullptr);
   // Of the same plans those that are refused, one by one. Only constraints on results need prices;
   // `priced`: the plans, by index, that have none against them for sure.
   std::vector<RefusedPlan> refused(std::int64_t begin, std::int64_t end,
@@ -56,7 +55,6 @@ class PlanEvaluator {
   Verdict judge(const Incumbents* known, std::vector<StageMemory>& memory);
   // The plan that is taken at best, if its step and its peak memory are no less than these.
   [[nodiscard]] PlanNumbers at_best(Seconds step, Bytes peak);
-  ChunkResult evaluate_all(std::int64_t begin, std::int64_t end, Incumbents* known);
 
   const SweepSpace* space_;
   std::vector<CostModel> costs_;  // as given

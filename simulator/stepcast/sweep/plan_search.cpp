@@ -61,7 +61,7 @@ class IncumbentSearch {
   const std::optional<PlanNumbers>& numbers(std::int64_t index) {
     const auto [known, fresh] = priced_.try_emplace(index);
     if (fresh) {
-      const ChunkResult result = evaluator_.search(index, index + 1, known_);
+      const ChunkResult result = evaluator_.evaluate(index, index + 1, &known_);
       if (!result.priced.empty()) {
         known->second = result.priced.front();
       }
@@ -175,7 +175,7 @@ class IncumbentSearch {
     const auto met = priced_.find(plan);
     if (met == priced_.end()) {
       ++looked_at_;
-      for (const PlanNumbers& found : evaluator_.search(plan, plan + 1, known).priced) {
+      for (const PlanNumbers& found : evaluator_.evaluate(plan, plan + 1, &known).priced) {
         priced_[plan] = found;
         best = key(found) < key(best) ? found : best;
       }
@@ -243,7 +243,7 @@ MakeEvaluator evaluators_of(const SweepSpace& space, const std::vector<CostModel
   return [make, known] {
     return [evaluator = make(), known](std::int64_t begin, std::int64_t end) {
       Incumbents own = *known;
-      return evaluator->search(begin, end, own);
+      return evaluator->evaluate(begin, end, &own);
     };
   };
 }

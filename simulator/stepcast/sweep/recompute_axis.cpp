@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/plan/plan_keys.hpp"
 #include "stepcast/sweep/sweep_axes.hpp"
 
@@ -64,7 +65,7 @@ WrittenAxis crossed_axes(const WrittenAxis& a, const WrittenAxis& b) {
   result.place = b.place;
   result.keys = a.keys;
   for (const std::string& key : b.keys) {
-    if (std::find(result.keys.begin(), result.keys.end(), key) == result.keys.end()) {
+    if (std::ranges::find(result.keys, key) == result.keys.end()) {
       result.keys.push_back(key);
     }
   }
@@ -72,9 +73,8 @@ WrittenAxis crossed_axes(const WrittenAxis& a, const WrittenAxis& b) {
     for (const AxisValue& right : b.values) {
       AxisValue both = right;
       for (const AxisSetting& setting : left) {
-        const bool set =
-            std::any_of(right.begin(), right.end(),
-                        [&setting](const AxisSetting& other) { return other.key == setting.key; });
+        const bool set = std::ranges::any_of(
+            right, [&setting](const AxisSetting& other) { return other.key == setting.key; });
         if (!set) {
           both.push_back(setting);
         }
@@ -87,10 +87,7 @@ WrittenAxis crossed_axes(const WrittenAxis& a, const WrittenAxis& b) {
 
 // Drops settings that belong to another kind which the axis has as well, and then repetitions.
 void drop_what_does_not_belong(WrittenAxis& joint) {
-  std::vector<std::string> kinds;
-  for (const AxisValue& value : joint.values) {
-    kinds.push_back(kind_of_value(value));
-  }
+  const std::vector<std::string> kinds = each_of(joint.values, kind_of_value);
   const std::set<std::string, std::less<>> all_kinds(kinds.begin(), kinds.end());
   std::set<std::string> known;
   std::vector<AxisValue> values;
@@ -100,8 +97,7 @@ void drop_what_does_not_belong(WrittenAxis& joint) {
       const std::string_view owner = kind_of_key(setting.key);
       return !owner.empty() && owner != kinds[i] && all_kinds.contains(owner);
     });
-    std::sort(value.begin(), value.end(),
-              [](const AxisSetting& a, const AxisSetting& b) { return a.key < b.key; });
+    std::ranges::sort(value, {}, &AxisSetting::key);
     std::string text;
     for (const AxisSetting& setting : value) {
       text += setting.key + "=" + flow_text(setting.value) + ";";
@@ -116,9 +112,9 @@ void drop_what_does_not_belong(WrittenAxis& joint) {
 }  // namespace
 
 void join_recomputation(WrittenSweep& sweep) {
-  const auto first = std::stable_partition(
-      sweep.axes.begin(), sweep.axes.end(),
-      [](const WrittenAxis& axis) { return !is_of_recomputation(axis.keys.front()); });
+  const auto first = std::ranges::stable_partition(sweep.axes, [](const WrittenAxis& axis) {
+                       return !is_of_recomputation(axis.keys.front());
+                     }).begin();
   if (first == sweep.axes.end()) {
     return;
   }
@@ -137,7 +133,7 @@ void join_recomputation(WrittenSweep& sweep) {
   }
   sweep.axes.erase(first, sweep.axes.end());
   drop_what_does_not_belong(joint);
-  std::sort(joint.keys.begin(), joint.keys.end(), [](const std::string& a, const std::string& b) {
+  std::ranges::sort(joint.keys, [](const std::string& a, const std::string& b) {
     return numbering_order(a) < numbering_order(b);
   });
   sweep.axes.push_back(std::move(joint));

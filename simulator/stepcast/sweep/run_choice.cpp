@@ -64,8 +64,8 @@ bool stays_within(const RunCandidate& candidate, const RunLimits& limits) {
     return false;
   }
   const std::vector<Limited> all = limited(candidate.projection, limits);
-  return std::all_of(all.begin(), all.end(),
-                     [](const Limited& limit) { return !limit.most || limit.has <= *limit.most; });
+  return std::ranges::all_of(
+      all, [](const Limited& limit) { return !limit.most || limit.has <= *limit.most; });
 }
 
 RecommendedGpu recommended(std::string gpu, std::vector<RunCandidate> candidates,
@@ -117,7 +117,7 @@ std::vector<PlacedCandidate> pareto_of(const std::vector<RecommendedGpu>& gpus,
   const auto projection = [&gpus](const PlacedCandidate& placed) -> const Projection& {
     return gpus[placed.gpu].candidates[placed.candidate].projection;
   };
-  std::stable_sort(within.begin(), within.end(), [&](const auto& a, const auto& b) {
+  std::ranges::stable_sort(within, [&](const auto& a, const auto& b) {
     return std::pair(days_of(projection(a)), run_cost(projection(a))) <
            std::pair(days_of(projection(b)), run_cost(projection(b)));
   });

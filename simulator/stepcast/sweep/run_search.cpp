@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/worker_arena.hpp"
 #include "stepcast/model/model_flops.hpp"
 #include "stepcast/sweep/run_choice.hpp"
@@ -94,11 +95,7 @@ class RunSearch {
 
 // Searches that might beat the fastest of what all of them found.
 std::vector<RunSearch*> unfinished(std::vector<RunSearch>& searches, const RunLimits& limits) {
-  std::vector<RecommendedGpu> found;
-  found.reserve(searches.size());
-  for (const RunSearch& search : searches) {
-    found.push_back(search.answer());
-  }
+  const std::vector<RecommendedGpu> found = each_of(searches, &RunSearch::answer);
   const std::vector<PlacedCandidate> front = pareto_of(found, limits);
   std::vector<RunSearch*> open;
   for (RunSearch& search : searches) {
@@ -158,12 +155,7 @@ std::vector<RecommendedGpu> search_runs(const std::vector<Experiment>& experimen
     }
     tbb::parallel_for_each(searches, [](RunSearch& search) { search.look_back(); });
   });
-  std::vector<RecommendedGpu> answers;
-  answers.reserve(searches.size());
-  for (const RunSearch& search : searches) {
-    answers.push_back(search.answer());
-  }
-  return answers;
+  return each_of(searches, &RunSearch::answer);
 }
 
 }  // namespace stepcast

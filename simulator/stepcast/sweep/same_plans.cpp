@@ -70,10 +70,10 @@ SamePlans::SamePlans(const SweepSpace& space) : space_(&space) {
 }
 
 bool SamePlans::repeats(std::int64_t index, const ParallelPlan& plan) const {
-  return std::any_of(alike_.begin(), alike_.end(), [&](const Alike& alike) {
+  return std::ranges::any_of(alike_, [&](const Alike& alike) {
     const std::size_t digit = space_->digit(index, alike.axis);
     const auto is_idle = [&](const Value& value) { return alike.key->idle(value.asked, plan); };
-    const auto first = std::find_if(alike.values.begin(), alike.values.end(), is_idle);
+    const auto first = std::ranges::find_if(alike.values, is_idle);
     return first != alike.values.end() && first->digit < digit &&
            std::any_of(first + 1, alike.values.end(),
                        [&](const Value& value) { return value.digit == digit && is_idle(value); });

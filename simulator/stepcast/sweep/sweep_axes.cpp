@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/plan/plan_keys.hpp"
 
@@ -110,8 +111,7 @@ bool is_one_value(std::string_view key, const ConfigNode& list, const ConfigNode
   const OneList one = one_list_of(
       key, [&mapping](std::string_view other) { return mapping.find(other) != nullptr; });
   return one != OneList::kNone &&
-         std::all_of(list.items.begin(), list.items.end(),
-                     one == OneList::kOfScalars ? is_scalar : is_whole_number);
+         std::ranges::all_of(list.items, one == OneList::kOfScalars ? is_scalar : is_whole_number);
 }
 
 std::string joined(const std::string& prefix, const std::string& key) {
@@ -265,7 +265,7 @@ class AxisTaker {
     std::string text;
     for (const AxisSetting& setting : value) {
       text += setting.key + "=" + flow_text(setting.value) + ";";
-      if (std::find(axis.keys.begin(), axis.keys.end(), setting.key) == axis.keys.end()) {
+      if (std::ranges::find(axis.keys, setting.key) == axis.keys.end()) {
         axis.keys.push_back(setting.key);
       }
     }
@@ -283,7 +283,7 @@ class AxisTaker {
   void refuse_keys_of_others(const WrittenAxis& axis) {
     for (const WrittenAxis& other : axes_) {
       for (const std::string& key : axis.keys) {
-        if (std::find(other.keys.begin(), other.keys.end(), key) != other.keys.end()) {
+        if (std::ranges::find(other.keys, key) != other.keys.end()) {
           error(axis.place, "'" + key + "' is set by the values of '" + other.keys.front() +
                                 "' and of '" + axis.keys.front() + "'; vary it in one place");
         }
@@ -340,7 +340,7 @@ int numbering_order(std::string_view dotted_key) {
   if (section == "plan") {
     return plan_order(key);
   }
-  const auto* const found = std::find(kSiteSections.begin(), kSiteSections.end(), section);
+  const auto* const found = std::ranges::find(kSiteSections, section);
   return static_cast<int>(found - kSiteSections.begin());
 }
 
@@ -352,7 +352,7 @@ void sort_axes(std::vector<WrittenAxis>& axes) {
     }
     return least;
   };
-  std::sort(axes.begin(), axes.end(), [&order](const WrittenAxis& a, const WrittenAxis& b) {
+  std::ranges::sort(axes, [&order](const WrittenAxis& a, const WrittenAxis& b) {
     return std::pair(order(a), a.keys) < std::pair(order(b), b.keys);
   });
 }
@@ -363,8 +363,7 @@ void set_values(ConfigNode& root, const AxisValue& value) {
     std::string_view rest = setting.key;
     for (std::size_t dot = rest.find('.');; dot = rest.find('.')) {
       const std::string_view key = rest.substr(0, dot);
-      auto entry = std::find_if(mapping->entries.begin(), mapping->entries.end(),
-                                [key](const ConfigEntry& e) { return e.key == key; });
+      auto entry = std::ranges::find(mapping->entries, key, &ConfigEntry::key);
       if (entry == mapping->entries.end()) {
         ConfigNode inner = scalar_at(setting.value, "");
         inner.kind = ConfigNode::Kind::kMapping;
@@ -387,14 +386,10 @@ std::string flow_text(const ConfigNode& node) {
     return node.text;
   }
   const bool list = node.kind == ConfigNode::Kind::kSequence;
-  std::string text;
-  for (const ConfigNode& item : node.items) {
-    text += (text.empty() ? "" : ", ") + flow_text(item);
-  }
-  for (const ConfigEntry& entry : node.entries) {
-    text += (text.empty() ? "" : ", ") + entry.key + ": " + flow_text(entry.value);
-  }
-  return (list ? "[" : "{") + text + (list ? "]" : "}");
+  return list ? "[" + text_list(node.items, ", ", flow_text) + "]"
+              : "{" + text_list(node.entries, ", ", [](const ConfigEntry& entry) {
+                  return entry.key + ": " + flow_text(entry.value);
+                }) + "}";
 }
 
 ConfigNode scalar_at(const ConfigNode& place, std::string text) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 
@@ -108,14 +109,14 @@ class PipelineCollector {
   [[nodiscard]] bool is_offered(const Experiment& site, Schedule schedule) const {
     const std::vector<Schedule>& offered = site.software.offered_schedules;
     return scope_ == ScheduleScope::kEvery || offered.empty() ||
-           std::find(offered.begin(), offered.end(), schedule) != offered.end();
+           std::ranges::find(offered, schedule) != offered.end();
   }
 
   [[nodiscard]] bool wants(const Experiment& site, Schedule schedule, std::int64_t pp) const {
     const auto given = given_.find("plan.schedule");
     if (given != given_.end()) {
       const std::vector<std::string>& names = given->second;
-      return std::find(names.begin(), names.end(), name(schedule)) != names.end();
+      return std::ranges::find(names, name(schedule)) != names.end();
     }
     // With one rank all are the same, and GPipe takes as long as 1F1B and holds more.
     return pp > 1 ? schedule != Schedule::kGpipe && is_offered(site, schedule)
@@ -140,6 +141,25 @@ std::set<Pipeline> all_pipelines(const std::vector<Experiment>& sites, const Giv
 constexpr std::int64_t kTokensARank = 4096;  // that cp leaves at least
 constexpr std::array<std::int64_t, 4> kTriedMicroBatches = {1, 2, 4, 8};
 
+// What a value of an axis sets: key -> text.
+using Texts = std::vector<std::pair<std::string, std::string>>;
+
+WrittenAxis axis_of(const std::vector<Texts>& values, const ConfigNode& place) {
+  WrittenAxis axis;
+  axis.place = place;
+  for (const Texts& texts : values) {
+    AxisValue value;
+    for (const auto& [key, text] : texts) {
+      value.push_back({key, scalar_at(place, text), place.line, place.column});
+      if (std::ranges::find(axis.keys, key) == axis.keys.end()) {
+        axis.keys.push_back(key);
+      }
+    }
+    axis.values.push_back(std::move(value));
+  }
+  return axis;
+}
+
 class AllPlans {
  public:
   AllPlans(const std::vector<Experiment>& sites, const GivenTexts& given, ScheduleScope scope,
@@ -157,52 +177,36 @@ class AllPlans {
   }
 
  private:
-  using Texts = std::vector<std::pair<std::string, std::string>>;  // key -> text
-
   [[nodiscard]] bool is_given(std::string_view key) const { return given_.contains(key); }
 
   void add_axis(const std::vector<Texts>& values) {
-    WrittenAxis axis;
-    axis.place = place_;
-    for (const Texts& texts : values) {
-      AxisValue value;
-      for (const auto& [key, text] : texts) {
-        value.push_back({key, scalar_at(place_, text), place_.line, place_.column});
-        if (std::find(axis.keys.begin(), axis.keys.end(), key) == axis.keys.end()) {
-          axis.keys.push_back(key);
-        }
-      }
-      axis.values.push_back(std::move(value));
-    }
+    WrittenAxis axis = axis_of(values, place_);
     if (!axis.values.empty() && !axis.keys.empty()) {
       axes_.push_back(std::move(axis));
     }
   }
 
   void add_degrees(const std::string& key, const Degrees& degrees) {
-    std::vector<Texts> values;
-    for (const std::int64_t degree : degrees) {
-      values.push_back({{key, std::to_string(degree)}});
-    }
-    add_axis(values);
+    add_axis(each_of(degrees, [&key](std::int64_t degree) {
+      return Texts{{key, std::to_string(degree)}};
+    }));
   }
 
   [[nodiscard]] bool has_experts() const {
-    return std::any_of(sites_.begin(), sites_.end(),
-                       [](const Experiment& site) { return site.model.moe.has_value(); });
+    return std::ranges::any_of(sites_,
+                               [](const Experiment& site) { return site.model.moe.has_value(); });
   }
 
   static bool splits(const ModelSpec& model, std::int64_t tp) {
     const std::vector<AttentionHeads> heads = attention_heads(model);
     const std::vector<std::int64_t>& widths = model.mlp.ffn_hidden.pattern();
     const std::int64_t shared = model.moe ? model.moe->shared_expert_ffn_hidden : 0;
-    return std::all_of(heads.begin(), heads.end(),
-                       [tp](const AttentionHeads& of_layer) {
-                         return of_layer.query % tp == 0 &&
-                                (of_layer.kv % tp == 0 || tp % of_layer.kv == 0);
-                       }) &&
-           std::all_of(widths.begin(), widths.end(),
-                       [tp](std::int64_t width) { return width % tp == 0; }) &&
+    return std::ranges::all_of(heads,
+                               [tp](const AttentionHeads& of_layer) {
+                                 return of_layer.query % tp == 0 &&
+                                        (of_layer.kv % tp == 0 || tp % of_layer.kv == 0);
+                               }) &&
+           std::ranges::all_of(widths, [tp](std::int64_t width) { return width % tp == 0; }) &&
            shared % tp == 0;
   }
 
@@ -254,9 +258,8 @@ class AllPlans {
     const std::int64_t longest = sequences.empty() ? 0 : *sequences.rbegin();
     Degrees degrees = {1};
     for (std::int64_t cp = 2; cp * kTokensARank <= longest; cp *= 2) {
-      const bool divides = std::any_of(sites_.begin(), sites_.end(), [cp](const Experiment& site) {
-        return site.cluster.gpus() % cp == 0;
-      });
+      const bool divides = std::ranges::any_of(
+          sites_, [cp](const Experiment& site) { return site.cluster.gpus() % cp == 0; });
       if (divides) {
         degrees.insert(cp);
       }
@@ -338,7 +341,7 @@ class AllPlans {
       if (balanced) {
         add("plan.stage_layout", "balanced");
       }
-      if (!texts.empty() && std::find(values.begin(), values.end(), texts) == values.end()) {
+      if (!texts.empty() && std::ranges::find(values, texts) == values.end()) {
         values.push_back(std::move(texts));
       }
     }
@@ -350,8 +353,8 @@ class AllPlans {
       const Degrees batches = given_degrees(given_, "training.global_batch_size");
       Degrees sizes;
       for (const std::int64_t size : kTriedMicroBatches) {
-        const bool divides = std::any_of(batches.begin(), batches.end(),
-                                         [size](std::int64_t all) { return all % size == 0; });
+        const bool divides =
+            std::ranges::any_of(batches, [size](std::int64_t all) { return all % size == 0; });
         if (divides) {
           sizes.insert(size);
         }
@@ -390,8 +393,8 @@ constexpr std::array<Needs, 3> kNeeds = {{
 }};
 
 bool makes_difference(std::string_view key, const ModelSpec& model) {
-  return std::all_of(kNeeds.begin(), kNeeds.end(),
-                     [&](const Needs& needs) { return needs.key != key || needs.has(model); });
+  return std::ranges::all_of(
+      kNeeds, [&](const Needs& needs) { return needs.key != key || needs.has(model); });
 }
 
 // Keys of a sweep file that settle a switch.
@@ -405,7 +408,7 @@ std::vector<std::string> keys_of(std::string_view switched) {
 // Whether whatever the file says of the exchange belongs to this dispatcher.
 bool takes(const Experiment& site, const std::string& dispatcher) {
   const std::span<const std::string_view> names = names_of<Dispatcher>();
-  const auto place = std::find(names.begin(), names.end(), dispatcher);
+  const auto place = std::ranges::find(names, dispatcher);
   if (place == names.end()) {
     return false;
   }
@@ -415,9 +418,8 @@ bool takes(const Experiment& site, const std::string& dispatcher) {
 }
 
 bool offers(const SoftwareSpec& software, const std::string& key, const std::string& value) {
-  return std::any_of(software.offers.begin(), software.offers.end(), [&](const auto& offer) {
-    return offer.key == key &&
-           std::find(offer.values.begin(), offer.values.end(), value) != offer.values.end();
+  return std::ranges::any_of(software.offers, [&](const auto& offer) {
+    return offer.key == key && std::ranges::find(offer.values, value) != offer.values.end();
   });
 }
 
@@ -427,7 +429,7 @@ std::vector<std::string> values_for(const std::vector<Experiment>& sites,
                                     const SoftwareOffer& offer) {
   std::vector<std::string> values;
   for (const std::string& value : offer.values) {
-    const bool possible = std::all_of(sites.begin(), sites.end(), [&](const Experiment& site) {
+    const bool possible = std::ranges::all_of(sites, [&](const Experiment& site) {
       return makes_difference(offer.key, site.model) && offers(site.software, offer.key, value) &&
              (offer.key != kDispatcher || takes(site, value));
     });
@@ -436,20 +438,8 @@ std::vector<std::string> values_for(const std::vector<Experiment>& sites,
     }
   }
   const std::string_view own = name(sites.front().software.exchange.dispatcher);
-  std::stable_partition(values.begin(), values.end(),
-                        [own](const std::string& value) { return value == own; });
+  std::ranges::stable_partition(values, [own](const std::string& value) { return value == own; });
   return values;
-}
-
-WrittenAxis axis_of(const std::string& key, const std::vector<std::string>& values,
-                    const ConfigNode& place) {
-  WrittenAxis axis;
-  axis.keys = {key};
-  axis.place = place;
-  for (const std::string& value : values) {
-    axis.values.push_back({{key, scalar_at(place, value), place.line, place.column}});
-  }
-  return axis;
 }
 
 }  // namespace
@@ -483,14 +473,15 @@ std::vector<WrittenAxis> offered_axes(const std::vector<Experiment>& sites, cons
   for (const SoftwareOffer& offer : sites.front().software.offers) {
     const bool dispatcher = offer.key == kDispatcher;
     const std::vector<std::string> keys = keys_of(offer.key);
-    const bool is_given = std::any_of(keys.begin(), keys.end(),
-                                      [&](const std::string& key) { return given.contains(key); });
+    const bool is_given =
+        std::ranges::any_of(keys, [&](const std::string& key) { return given.contains(key); });
     if (is_given || dispatcher != (offered == Offered::kDispatcher)) {
       continue;
     }
     const std::vector<std::string> values = values_for(sites, offer);
     if (values.size() > 1) {
-      axes.push_back(axis_of(keys.front(), values, place));
+      const auto set = [&keys](const std::string& value) { return Texts{{keys.front(), value}}; };
+      axes.push_back(axis_of(each_of(values, set), place));
     }
   }
   return axes;

@@ -138,7 +138,7 @@ PartFiles parts_in(const fs::path& folder) {
                           ? "no piece is finished yet; this prices them: " + fill_command(folder)
                           : "there is no part in the folder");
   }
-  std::sort(parts.files.begin(), parts.files.end());
+  std::ranges::sort(parts.files);
   return parts;
 }
 
@@ -150,9 +150,8 @@ std::string fill_command(const fs::path& pieces) {
 
 PartFiles part_files(const std::vector<fs::path>& named) {
   std::error_code error;
-  const auto folder = std::find_if(named.begin(), named.end(), [&error](const fs::path& path) {
-    return fs::is_directory(path, error);
-  });
+  const auto folder = std::ranges::find_if(
+      named, [&error](const fs::path& path) { return fs::is_directory(path, error); });
   if (folder == named.end()) {
     return {named, {}};
   }
@@ -195,7 +194,7 @@ MergedParts::MergedParts(const PartFiles& parts, Missing missing) {
   diagnostics.throw_if_any();
   check_same_sweep(parts_, diagnostics);
   diagnostics.throw_if_any();
-  std::stable_sort(parts_.begin(), parts_.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(parts_, [](const auto& a, const auto& b) {
     return a->header().shard.number < b->header().shard.number;
   });
   check_not_twice(parts_, diagnostics);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "stepcast/base/each_of.hpp"
+
 namespace stepcast {
 
 bool BestPlans::better(const Entry& a, const Entry& b) {
@@ -19,8 +21,8 @@ bool BestPlans::all_better(const PlanNumbers& numbers, std::int64_t gpus) const 
 }
 
 bool BestPlans::holds(std::int64_t plan) const {
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [plan](const Entry& entry) { return entry.numbers.plan == plan; });
+  return std::ranges::any_of(entries_,
+                             [plan](const Entry& entry) { return entry.numbers.plan == plan; });
 }
 
 void BestPlans::add(const PlanNumbers& numbers, std::int64_t gpus) {
@@ -41,19 +43,9 @@ void BestPlans::add(const PlanNumbers& numbers, std::int64_t gpus) {
 }
 
 std::vector<PlanNumbers> BestPlans::ranked() const {
-  std::vector<const Entry*> order;
-  order.reserve(entries_.size());
-  for (const Entry& entry : entries_) {
-    order.push_back(&entry);
-  }
-  std::sort(order.begin(), order.end(),
-            [](const Entry* a, const Entry* b) { return better(*a, *b); });
-  std::vector<PlanNumbers> plans;
-  plans.reserve(order.size());
-  for (const Entry* entry : order) {
-    plans.push_back(entry->numbers);
-  }
-  return plans;
+  std::vector<const Entry*> order = each_of(entries_, [](const Entry& entry) { return &entry; });
+  std::ranges::sort(order, [](const Entry* a, const Entry* b) { return better(*a, *b); });
+  return each_of(order, &Entry::numbers);
 }
 
 void ParetoFront::add(double benefit, double cost, const PlanNumbers& numbers) {
@@ -86,19 +78,13 @@ bool ParetoFront::beats(double benefit, double cost) const {
 }
 
 std::optional<double> ParetoFront::least_cost_beyond(double benefit) const {
-  const auto beyond = std::find_if(entries_.begin(), entries_.end(), [benefit](const auto& entry) {
-    return entry.second.benefit > benefit;
-  });
+  const auto beyond = std::ranges::find_if(
+      entries_, [benefit](const auto& entry) { return entry.second.benefit > benefit; });
   return beyond != entries_.end() ? std::optional(beyond->first) : std::nullopt;
 }
 
 std::vector<PlanNumbers> ParetoFront::plans() const {
-  std::vector<PlanNumbers> plans;
-  plans.reserve(entries_.size());
-  for (const auto& [cost, entry] : entries_) {
-    plans.push_back(entry.numbers);
-  }
-  return plans;
+  return each_of(entries_, [](const auto& entry) { return entry.second.numbers; });
 }
 
 SweepTally::SweepTally(const SweepSpace& space, std::size_t top)
@@ -151,8 +137,8 @@ void TalliedChunks::keep(std::int64_t /*chunk*/, ChunkResult result) {
 std::vector<std::pair<std::string, std::int64_t>> by_count(
     const std::map<std::string, std::int64_t>& refused) {
   std::vector<std::pair<std::string, std::int64_t>> sorted(refused.begin(), refused.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(sorted,
+                           [](const auto& a, const auto& b) { return a.second > b.second; });
   return sorted;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/base/problem_set.hpp"
 #include "stepcast/config/enum_fields.hpp"
@@ -81,7 +82,7 @@ void add_folder(const std::filesystem::path& folder, Hash& hash) {
       files.push_back(entry.path());
     }
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   for (const std::filesystem::path& file : files) {
     hash.add_file(file);
   }
@@ -150,9 +151,7 @@ bool is_site_key(std::string_view key) {
   return !key.starts_with("training.");
 }
 
-bool is_site_axis(const WrittenAxis& axis) {
-  return std::all_of(axis.keys.begin(), axis.keys.end(), is_site_key);
-}
+bool is_site_axis(const WrittenAxis& axis) { return std::ranges::all_of(axis.keys, is_site_key); }
 
 // The keys and texts of a written axis, as reports name them.
 SweepAxis described(const WrittenAxis& axis) {
@@ -161,7 +160,7 @@ SweepAxis described(const WrittenAxis& axis) {
   for (const AxisValue& value : axis.values) {
     std::vector<std::string> texts(axis.keys.size());
     for (const AxisSetting& setting : value) {
-      const auto key = std::find(axis.keys.begin(), axis.keys.end(), setting.key);
+      const auto key = std::ranges::find(axis.keys, setting.key);
       texts[static_cast<std::size_t>(key - axis.keys.begin())] = flow_text(setting.value);
     }
     result.values.push_back(std::move(texts));
@@ -288,9 +287,8 @@ class SweepReader {
 
   void sort() {
     sort_axes(written_.axes);
-    std::stable_partition(written_.axes.begin(), written_.axes.end(), is_site_axis);
-    site_axes_ = static_cast<std::size_t>(
-        std::count_if(written_.axes.begin(), written_.axes.end(), is_site_axis));
+    std::ranges::stable_partition(written_.axes, is_site_axis);
+    site_axes_ = static_cast<std::size_t>(std::ranges::count_if(written_.axes, is_site_axis));
   }
 
   // The experiment with the first value of every axis.
@@ -363,11 +361,9 @@ class SweepReader {
     const ConfigNode first = at_first();
     for (std::size_t i = site_axes_; i < written_.axes.size(); ++i) {
       const bool of_plan = written_.axes[i].keys.front().starts_with("plan.");
-      std::vector<SweepPatch> patches;
-      for (const AxisValue& value : written_.axes[i].values) {
-        patches.push_back(read_patch(first, value, of_plan ? "plan" : "training"));
-      }
-      content_.patches.push_back(std::move(patches));
+      content_.patches.push_back(each_of(written_.axes[i].values, [&](const AxisValue& value) {
+        return read_patch(first, value, of_plan ? "plan" : "training");
+      }));
     }
   }
 
@@ -406,9 +402,7 @@ class SweepReader {
   SweepSpace space() {
     content_.version = source_.version;
     content_.site_axes = site_axes_;
-    for (const WrittenAxis& axis : written_.axes) {
-      content_.axes.push_back(described(axis));
-    }
+    content_.axes = each_of(written_.axes, described);
     content_.digest =
         sweep_digest(root_, content_.sites, source_.folder, profiles_.data(), source_.version);
     return SweepSpace(std::move(content_));

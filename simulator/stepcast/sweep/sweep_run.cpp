@@ -15,20 +15,13 @@
 #include <thread>
 #include <vector>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/base/worker_arena.hpp"
 #include "stepcast/sweep/sweep_part.hpp"
 
 namespace stepcast {
 namespace {
-
-std::int64_t sum_of(const std::map<std::string, std::int64_t>& refused) {
-  std::int64_t sum = 0;
-  for (const auto& [reason, plans] : refused) {
-    sum += plans;
-  }
-  return sum;
-}
 
 class Runner {
  public:
@@ -193,9 +186,10 @@ class PieceRunner {
 
 ChunkResult evaluated(const EvaluateChunk& evaluate, const ChunkGrid& grid, std::int64_t chunk) {
   ChunkResult result = evaluate(grid.begin(chunk), grid.end(chunk));
-  STEPCAST_CHECK(
-      std::ssize(result.priced) + result.bounded + sum_of(result.refused) == grid.plans_of(chunk),
-      "chunk " + std::to_string(chunk) + " does not account for each of its plans");
+  const std::int64_t refused =
+      sum_of(result.refused, [](const auto& entry) { return entry.second; });
+  STEPCAST_CHECK(std::ssize(result.priced) + result.bounded + refused == grid.plans_of(chunk),
+                 "chunk " + std::to_string(chunk) + " does not account for each of its plans");
   return result;
 }
 

@@ -73,8 +73,8 @@ Experiment SweepSpace::experiment(std::int64_t index) const {
 
 bool SweepSpace::gpus_vary() const {
   const std::int64_t gpus = content_.sites.front().cluster.gpus();
-  return std::any_of(content_.sites.begin(), content_.sites.end(),
-                     [gpus](const Experiment& site) { return site.cluster.gpus() != gpus; });
+  return std::ranges::any_of(
+      content_.sites, [gpus](const Experiment& site) { return site.cluster.gpus() != gpus; });
 }
 
 }  // namespace stepcast

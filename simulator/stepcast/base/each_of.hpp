@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a function or a member makes of each entry of a list: all of it, or its sum.
+#pragma once
+
+#include <functional>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace stepcast {
+
+template <typename List, typename Of>
+using MadeOf =
+    std::decay_t<std::invoke_result_t<const Of&, decltype(*std::begin(std::declval<List&>()))>>;
+
+template <typename List, typename Of>
+std::vector<MadeOf<const List, Of>> each_of(const List& list, const Of& of) {
+  std::vector<MadeOf<const List, Of>> made;
+  made.reserve(std::size(list));
+  for (const auto& entry : list) {
+    made.push_back(std::invoke(of, entry));
+  }
+  return made;
+}
+
+template <typename List, typename Of>
+MadeOf<const List, Of> sum_of(const List& list, const Of& of) {
+  MadeOf<const List, Of> sum{};
+  for (const auto& entry : list) {
+    sum += std::invoke(of, entry);
+  }
+  return sum;
+}
+
+}  // namespace stepcast
