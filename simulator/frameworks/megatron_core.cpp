@@ -19,13 +19,11 @@ namespace {
 
 // Which dispatcher runs is a matter of the plan.
 void move_dispatcher(FrameworkExperiment& parts) {
-  std::vector<ConfigEntry>& switches = parts.software_changes.entries;
-  const auto found = std::find_if(switches.begin(), switches.end(), [](const ConfigEntry& entry) {
-    return entry.key == "dispatcher";
-  });
-  if (found != switches.end()) {
+  static constexpr std::string_view kKey = "dispatcher";
+  if (const ConfigEntry* const found = parts.software_changes.entry(kKey)) {
     parts.plan.entries.push_back(*found);
-    switches.erase(found);
+    std::erase_if(parts.software_changes.entries,
+                  [](const ConfigEntry& entry) { return entry.key == kKey; });
   }
 }
 

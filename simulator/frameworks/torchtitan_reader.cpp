@@ -13,6 +13,7 @@
 #include "frameworks/torchtitan_words.hpp"
 #include "frameworks/words.hpp"
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/framework_keys.hpp"
 #include "stepcast/config/value_message.hpp"
@@ -118,7 +119,7 @@ class TorchtitanReader {
         "is '" + flavor.substr(0, 60) + "' of '" + module.substr(0, 60) +
             "', which is not known here" +
             (names.empty() ? "; known are llama3, llama4, deepseek_v3, qwen3, gpt_oss"
-                           : "; known are " + comma_list(names) + did_you_mean(flavor, names)));
+                           : "; known are " + text_list(names) + did_you_mean(flavor, names)));
   }
 
   [[nodiscard]] std::int64_t layers() const { return parts_.model ? parts_.model->layers : 1; }

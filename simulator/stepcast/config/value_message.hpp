@@ -18,9 +18,6 @@ std::string shown(const ConfigNode& value);
 // Text of a config file: short, in any script.
 std::string clipped(const std::string& text);
 
-// Names one after the other: "a, b, c".
-std::string comma_list(const std::vector<std::string>& names);
-
 std::string must_be_object(std::string_view what);
 std::string kind_name(ConfigNode::Kind kind);
 // Of a value of a config file that is no scalar.

@@ -363,14 +363,11 @@ void set_values(ConfigNode& root, const AxisValue& value) {
     std::string_view rest = setting.key;
     for (std::size_t dot = rest.find('.');; dot = rest.find('.')) {
       const std::string_view key = rest.substr(0, dot);
-      auto entry = std::find_if(mapping->entries.begin(), mapping->entries.end(),
-                                [key](const ConfigEntry& e) { return e.key == key; });
-      if (entry == mapping->entries.end()) {
-        ConfigNode inner = scalar_at(setting.value, "");
-        inner.kind = ConfigNode::Kind::kMapping;
-        mapping->entries.push_back(
-            {std::string(key), setting.line, setting.column, std::move(inner)});
-        entry = std::prev(mapping->entries.end());
+      ConfigEntry* entry = mapping->entry(key);
+      if (entry == nullptr) {
+        entry = &mapping->entries.emplace_back(
+            ConfigEntry{std::string(key), setting.line, setting.column,
+                        empty_at(setting.value, ConfigNode::Kind::kMapping)});
       }
       if (dot == std::string_view::npos) {
         entry->value = setting.value;
@@ -395,16 +392,6 @@ std::string flow_text(const ConfigNode& node) {
     text += (text.empty() ? "" : ", ") + entry.key + ": " + flow_text(entry.value);
   }
   return (list ? "[" : "{") + text + (list ? "]" : "}");
-}
-
-ConfigNode scalar_at(const ConfigNode& place, std::string text) {
-  ConfigNode node;
-  node.kind = ConfigNode::Kind::kScalar;
-  node.text = std::move(text);
-  node.file = place.file;
-  node.line = place.line;
-  node.column = place.column;
-  return node;
 }
 
 }  // namespace stepcast
