@@ -6,7 +6,6 @@
 #include "frameworks/bridge_recipe.hpp"
 #include "frameworks/maxtext.hpp"
 #include "frameworks/megatron_import.hpp"
-#include "frameworks/mlperf_import.hpp"
 #include "frameworks/primus_import.hpp"
 #include "frameworks/setting.hpp"
 #include "frameworks/torchtitan.hpp"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source: mlcommons/training_results v3.0 to v6.0, NVIDIA's config_*.sh of its language models.
-#include "frameworks/mlperf_import.hpp"
-
 #include <algorithm>
 #include <array>
 
@@ -18,13 +16,10 @@
 namespace stepcast {
 namespace {
 
-struct VariableField {
-  std::string_view variable;
-  std::string_view field;
-};
-// Of conf/*.yaml beside the files, which hand the variables to NeMo: Llama 2's configurations have
-// short names, Llama 3.1's long ones. Those of AMD's first submissions of Llama 3.1 8B come last.
-constexpr auto kVariables = std::to_array<VariableField>({
+// Variables and the fields that they set, of conf/*.yaml beside the files, which hand the variables
+// to NeMo: Llama 2's configurations have short names, Llama 3.1's long ones. Those of AMD's first
+// submissions of Llama 3.1 8B come last.
+constexpr auto kVariables = std::to_array<Word>({
     {"TENSOR_MODEL_PARALLEL", "tensor_model_parallel_size"},
     {"TP", "tensor_model_parallel_size"},
     {"PIPELINE_MODEL_PARALLEL", "pipeline_model_parallel_size"},
@@ -171,12 +166,11 @@ NamedShape shape_of_name(const std::string& name) {
     shape.settings.push_back(text_setting("nproc_per_node", sizes[1], where));
     shape.minibs = sizes[2];
   }
-  for (const VariableField& entry : {VariableField{"tp", "tensor_model_parallel_size"},
-                                     VariableField{"pp", "pipeline_model_parallel_size"},
-                                     VariableField{"cp", "context_parallel_size"},
-                                     VariableField{"ep", "expert_model_parallel_size"}}) {
-    if (std::string degree = degree_in(name, entry.variable); !degree.empty()) {
-      shape.settings.push_back(text_setting(std::string(entry.field), std::move(degree), where));
+  for (const Word& entry :
+       {Word{"tp", "tensor_model_parallel_size"}, Word{"pp", "pipeline_model_parallel_size"},
+        Word{"cp", "context_parallel_size"}, Word{"ep", "expert_model_parallel_size"}}) {
+    if (std::string degree = degree_in(name, entry.theirs); !degree.empty()) {
+      shape.settings.push_back(text_setting(std::string(entry.ours), std::move(degree), where));
     }
   }
   return shape;
@@ -193,13 +187,13 @@ class MlperfFile {
 
   std::vector<Setting> settings() {
     NamedShape shape = shape_of_name(name_);
-    for (const VariableField& entry : kVariables) {
-      if (std::string value = variable(entry.variable); !value.empty()) {
-        const bool none = entry.field == "virtual_pipeline_model_parallel_size" &&
+    for (const Word& entry : kVariables) {
+      if (std::string value = variable(entry.theirs); !value.empty()) {
+        const bool none = entry.ours == "virtual_pipeline_model_parallel_size" &&
                           (value == "0" || value == "null");
         shape.settings.push_back(
-            text_setting(std::string(entry.field), none ? "null" : value,
-                         {std::string(entry.variable) + " of " + input_.file, 0, 0}));
+            text_setting(std::string(entry.ours), none ? "null" : value,
+                         {std::string(entry.theirs) + " of " + input_.file, 0, 0}));
       }
     }
     minibs_ = variable("MINIBS").empty() ? shape.minibs : variable("MINIBS");
@@ -234,7 +228,7 @@ class MlperfFile {
     for (const auto& variable : script_.variables) {
       const std::string& name = variable.first;
       const bool known =
-          is_among(kRead, name) || row_with(kVariables, &VariableField::variable, name) != nullptr;
+          is_among(kRead, name) || row_with(kVariables, &Word::theirs, name) != nullptr;
       if (!known) {
         names.push_back(name);
       }

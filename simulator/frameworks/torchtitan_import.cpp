@@ -10,6 +10,7 @@
 #include "frameworks/python_recipe.hpp"
 #include "frameworks/setting.hpp"
 #include "frameworks/torchtitan.hpp"
+#include "frameworks/words.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/config/value_message.hpp"
 
@@ -194,11 +195,7 @@ std::vector<Setting> torchtitan_recipe(std::string_view text, const std::string&
 }
 
 // What keys of 2024 and early 2025 are called since; a name that ends in '.' stands for a section.
-struct Renamed {
-  std::string_view before;
-  std::string_view since;
-};
-constexpr auto kRenamed = std::to_array<Renamed>({
+constexpr auto kRenamed = std::to_array<Word>({
     {"training.batch_size", "training.local_batch_size"},
     {"training.compile", "compile.enable"},
     {"training.data_parallel_degree", "parallelism.data_parallel_shard_degree"},
@@ -217,13 +214,12 @@ constexpr auto kRenamed = std::to_array<Renamed>({
 
 void rename(std::vector<Setting>& settings) {
   for (Setting& setting : settings) {
-    const auto* const found =
-        std::find_if(kRenamed.begin(), kRenamed.end(), [&](const Renamed& row) {
-          return row.before.ends_with('.') ? setting.name.starts_with(row.before)
-                                           : setting.name == row.before;
-        });
+    const auto* const found = std::find_if(kRenamed.begin(), kRenamed.end(), [&](const Word& row) {
+      return row.theirs.ends_with('.') ? setting.name.starts_with(row.theirs)
+                                       : setting.name == row.theirs;
+    });
     if (found != kRenamed.end()) {
-      setting.name = std::string(found->since) + setting.name.substr(found->before.size());
+      setting.name = std::string(found->ours) + setting.name.substr(found->theirs.size());
     }
   }
 }

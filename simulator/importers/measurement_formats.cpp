@@ -278,7 +278,7 @@ const MeasurementFormat& format_of(Syntax syntax, const std::vector<std::string>
   }
   throw ConfigError({file, 1, 1},
                     "unknown format: the " + std::string(syntax == kJson ? "keys" : "columns") +
-                        " of the first line are those of none of " + listed(known) +
+                        " of the first line are those of none of " + text_list(known) +
                         nearest_format(syntax, names) + "; 'stepcast list formats' shows them");
 }
 
