@@ -47,7 +47,7 @@ ModelSpec without_mtp(ModelSpec model);
 // The model that an export wrote in comments because the framework has no name for it.
 struct KeptModel {
   ModelSpec model;  // the shipped one that is named; else another, for `assembled` to change
-  bool knows_layers = true;
+  bool knows_layers = true;  // false: comments of an export say them later
 };
 
 // Empty where no comment says anything of a model.

@@ -215,7 +215,7 @@ class MaxTextReader {
       : settings_(settings), input_(input) {}
 
   FrameworkExperiment experiment() {
-    if (std::optional<MaxTextModel> read = read_maxtext_model(settings_, input_)) {
+    if (std::optional<KeptModel> read = read_maxtext_model(settings_, input_)) {
       knows_layers_ = read->knows_layers;
       parts_.model_name = read->model.name;
       parts_.model = std::move(read->model);
