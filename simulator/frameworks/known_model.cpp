@@ -97,7 +97,7 @@ std::optional<KeptModel> kept_model(const ImportInput& input) {
           load_named_model(assignment.substr(kModelLine.size()), input.data, {input.file, 0, 0}),
           true};
     } else if (assignment.starts_with(kLayersLine)) {
-      const ConfigNode written = text_setting({}, assignment.substr(kLayersLine.size()), {}).value;
+      const ConfigNode written = scalar_at({}, assignment.substr(kLayersLine.size()));
       const auto layers = scan_whole(written, Range<std::int64_t>{1, 10'000});
       kept->model.layers = layers.fault == NumberFault::kNone ? layers.value : 1;
       kept->knows_layers = layers.fault == NumberFault::kNone;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/megatron_core.hpp"
 
-#include <algorithm>
-
 namespace stepcast {
 
 std::optional<std::int64_t> MegatronFields::degree(std::string_view ours) const {

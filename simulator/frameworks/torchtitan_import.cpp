@@ -12,7 +12,6 @@
 #include "frameworks/torchtitan.hpp"
 #include "frameworks/words.hpp"
 #include "stepcast/base/text_list.hpp"
-#include "stepcast/config/value_message.hpp"
 
 namespace stepcast {
 namespace {

@@ -16,7 +16,6 @@
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/framework_keys.hpp"
-#include "stepcast/config/value_message.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {
@@ -294,7 +293,7 @@ class TorchtitanReader {
       writer.field("recompute", "selective_op");
       return;
     }
-    const auto every = scan_whole(scalar_of(option), kCounts);
+    const auto every = scan_whole(scalar_at({}, option), kCounts);
     if (every.fault != NumberFault::kNone) {
       settings_.error("activation_checkpoint.selective_ac_option",
                       "must be op or a count of layers, not '" + option.substr(0, 60) + "'");
@@ -309,7 +308,6 @@ class TorchtitanReader {
       writer.field("recompute_layers", list_node(again));
     }
   }
-  static ConfigNode scalar_of(const std::string& text) { return text_setting({}, text, {}).value; }
 
   // --- plan ---
 

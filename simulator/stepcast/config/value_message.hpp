@@ -4,7 +4,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/scalar.hpp"
