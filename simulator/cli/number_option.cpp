@@ -9,13 +9,6 @@
 namespace stepcast::cli {
 namespace {
 
-ConfigNode scalar_of(const std::string& text) {
-  ConfigNode node;
-  node.kind = ConfigNode::Kind::kScalar;
-  node.text = text;
-  return node;
-}
-
 // As config files have it, without the colon behind a key.
 std::string problem(const ConfigNode& value, NumberFault fault, const WantedNumber& wanted) {
   constexpr std::size_t kColon = 2;
@@ -32,7 +25,7 @@ CLI::Validator silent(std::function<std::string(std::string&)> check) {
 
 CLI::Validator whole_number(Range<std::int64_t> range) {
   return silent([range](std::string& text) {
-    const ConfigNode value = scalar_of(text);
+    const ConfigNode value = scalar_at({}, text);
     return problem(
         value, scan_whole(value, range).fault,
         {"a whole number", "8", std::to_string(range.lowest), std::to_string(range.highest)});
@@ -41,7 +34,7 @@ CLI::Validator whole_number(Range<std::int64_t> range) {
 
 CLI::Validator real_number(Range<double> range) {
   return silent([range](std::string& text) {
-    const ConfigNode value = scalar_of(text);
+    const ConfigNode value = scalar_at({}, text);
     return problem(
         value, scan_number(value, range).fault,
         {"a plain number", "0.5", significant(range.lowest, 4), significant(range.highest, 4)});

@@ -141,15 +141,8 @@ bool is_number(std::string_view text) {
          });
 }
 
-ConfigNode plain_node(std::string text) {
-  ConfigNode node;
-  node.kind = ConfigNode::Kind::kScalar;
-  node.text = std::move(text);
-  return node;
-}
-
 PythonAssignment read_value(std::string target, std::string_view written) {
-  PythonAssignment assignment{std::move(target), plain_node(std::string(written)), true};
+  PythonAssignment assignment{std::move(target), scalar_at({}, std::string(written)), true};
   if (written.size() >= 2 && written.front() == '"' && written.find('"', 1) == written.size() - 1) {
     assignment.value.text = written.substr(1, written.size() - 2);
   } else if (written.size() >= 2 && written.front() == '[' && written.back() == ']') {
@@ -217,9 +210,8 @@ void read_line(const Statement& statement, const std::string& file, PythonFuncti
     }
   }
   for (std::size_t i = before; i < function.assignments.size(); ++i) {
-    function.assignments[i].value.file = std::make_shared<const std::string>(file);
-    function.assignments[i].value.line = statement.line;
-    function.assignments[i].value.column = 1;
+    static_cast<ConfigPlace&>(function.assignments[i].value) = {
+        std::make_shared<const std::string>(file), statement.line, 1};
   }
 }
 

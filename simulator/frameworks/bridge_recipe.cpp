@@ -8,8 +8,10 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <ranges>
 
 #include "frameworks/words.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/plan/stage_layout.hpp"
 
@@ -66,6 +68,14 @@ void append_names(const ConfigNode& table, std::string_view part, std::vector<st
   }
 }
 
+std::vector<std::string> recipe_names(const std::optional<ConfigNode>& table) {
+  std::vector<std::string> names;
+  if (table) {
+    append_names(*table, "recipes", names);
+  }
+  return names;
+}
+
 constexpr std::array kGpus = {Word{"h100", "h100_sxm"}, Word{"h200", "h200_sxm"},
                               Word{"b200", "b200"},     Word{"b300", "b300"},
                               Word{"gb200", "gb200"},   Word{"gb300", "gb300"},
@@ -84,10 +94,10 @@ constexpr std::array kPrecisions = {Precision{"bf16", ""},         Precision{"fp
                                     Precision{"fp8ds", "delayed"}, Precision{"fp8sc", "blockwise"},
                                     Precision{"fp8mx", "mxfp8"},   Precision{"nvfp4", "", true}};
 
-std::vector<std::string> words_of(std::string_view text, char between) {
+std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words(1);
   for (const char c : text) {
-    if (c == between) {
+    if (c == '_') {
       words.emplace_back();
     } else {
       words.back() += c;
@@ -96,19 +106,23 @@ std::vector<std::string> words_of(std::string_view text, char between) {
   return words;
 }
 
-std::string without_underscore(std::string_view text) {
-  std::string name(text);
-  std::erase(name, '_');
-  return name;
+// A model whose name starts with the word of one side of the table, with that of the other.
+std::string with_start(std::string_view model, std::string_view Word::*from,
+                       std::string_view Word::*to) {
+  for (const Word& entry : kModels) {
+    if (model.starts_with(entry.*from)) {
+      return std::string(entry.*to) + std::string(model.substr((entry.*from).size()));
+    }
+  }
+  return std::string(model);
 }
 
 }  // namespace
 
 std::optional<BridgeRecipe> parse_bridge_recipe(std::string_view name) {
-  constexpr std::string_view kEnd = "_config";
   constexpr std::string_view kUnit = "gpu";
   name.remove_suffix(name.ends_with(kEnd) ? kEnd.size() : 0);
-  const std::vector<std::string> words = words_of(name, '_');
+  const std::vector<std::string> words = words_of(name);
   const auto task = std::find_first_of(words.begin(), words.end(), kTasks.begin(), kTasks.end());
   if (task == words.begin() || words.end() - task < 4 || !(task + 1)->ends_with(kUnit)) {
     return std::nullopt;
@@ -120,15 +134,11 @@ std::optional<BridgeRecipe> parse_bridge_recipe(std::string_view name) {
       recipe.gpus < 1 || recipe.gpus > (1 << 24)) {
     return std::nullopt;
   }
-  for (auto word = words.begin(); word != task; ++word) {
-    recipe.model += (recipe.model.empty() ? "" : "_") + *word;
-  }
+  recipe.model = text_list(std::ranges::subrange(words.begin(), task), "_");
   recipe.task = *task;
   recipe.gpu = *(task + 2);
   recipe.precision = *(task + 3);
-  for (auto word = task + 4; word != words.end(); ++word) {
-    recipe.variant += (recipe.variant.empty() ? "" : "_") + *word;
-  }
+  recipe.variant = text_list(std::ranges::subrange(task + 4, words.end()), "_");
   return recipe;
 }
 
@@ -142,35 +152,20 @@ std::string bridge_gpu(std::string_view gpu) { return std::string(ours_of(kGpus,
 
 std::string bridge_gpu_name(std::string_view ours) { return std::string(theirs_of(kGpus, ours)); }
 
-std::string bridge_gpu_names() {
-  std::string names;
-  for (const Word& gpu : kGpus) {
-    names += (names.empty() ? "" : ", ") + std::string(gpu.theirs);
-  }
-  return names;
-}
+std::string bridge_gpu_names() { return text_list(kGpus | std::views::transform(&Word::theirs)); }
 
 std::string bridge_model(std::string_view model) {
-  for (const Word& entry : kModels) {
-    if (model.starts_with(entry.theirs)) {
-      return std::string(entry.ours) + std::string(model.substr(entry.theirs.size()));
-    }
-  }
-  return std::string(model);
+  return with_start(model, &Word::theirs, &Word::ours);
 }
 
 std::string bridge_model_name(std::string_view ours) {
-  for (const Word& entry : kModels) {
-    if (ours.starts_with(entry.ours)) {
-      return std::string(entry.theirs) + std::string(ours.substr(entry.ours.size()));
-    }
-  }
-  return std::string(ours);
+  return with_start(ours, &Word::ours, &Word::theirs);
 }
 
 std::optional<std::vector<Setting>> bridge_precision(std::string_view precision,
                                                      const Location& where) {
-  const std::string name = without_underscore(precision);
+  std::string name(precision);
+  std::erase(name, '_');
   const Precision* const known = row_with(kPrecisions, &Precision::name, name);
   if (known == nullptr) {
     return std::nullopt;
@@ -203,10 +198,7 @@ std::optional<BridgeTableEntry> bridge_table_largest(const BridgeRecipe& recipe,
                                                      const DataRoot& data) {
   BridgeRecipe wanted = recipe;
   std::optional<ConfigNode> table = table_of(bridge_recipe_name(recipe), data);
-  std::vector<std::string> names;
-  if (table) {
-    append_names(*table, "recipes", names);
-  }
+  const std::vector<std::string> names = recipe_names(table);
   std::optional<BridgeRecipe> largest;
   for (const std::string& name : names) {
     const std::optional<BridgeRecipe> other = parse_bridge_recipe(name);
@@ -221,10 +213,7 @@ std::optional<BridgeTableEntry> bridge_table_largest(const BridgeRecipe& recipe,
 std::string bridge_table_usual(const BridgeRecipe& recipe, std::string_view field,
                                const DataRoot& data) {
   const std::optional<ConfigNode> table = table_of(recipe.model, data);
-  std::vector<std::string> names;
-  if (table) {
-    append_names(*table, "recipes", names);
-  }
+  const std::vector<std::string> names = recipe_names(table);
   std::map<std::string, int> counts;
   for (const std::string& name : names) {
     const std::optional<BridgeRecipe> other = parse_bridge_recipe(name);

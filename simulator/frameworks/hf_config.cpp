@@ -9,6 +9,7 @@
 #include "frameworks/hf_layers.hpp"
 #include "frameworks/setting.hpp"
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/config/value_message.hpp"
 #include "stepcast/model/model_ranges.hpp"
@@ -194,54 +195,45 @@ void import_gpt_neox(MappingReader& fields, const ClassDefaults& defaults, Model
 // Attention: key/value heads, head dimension, window, window switch, window rule
 // (AttentionDefaults). Source: src/transformers/models/<model_type>/configuration_<model_type>.py
 // of transformers.
-constexpr std::array kHfTypes = {
-    HfType{"llama", import_llama, {}},
-    HfType{"mistral", import_mistral, {.attention = {.kv_heads = 8, .sliding_window = 4096}}},
-    HfType{"mixtral", import_mixtral, {.attention = {.kv_heads = 8}}},
-    HfType{"qwen2",
-           import_qwen2,
-           {.attention = {32, 0, 4096, true, WindowRule::kFromMaxWindowLayers}}},
-    HfType{
-        "qwen2_moe", import_qwen2_moe, {.attention = {16, 0, 4096, true, WindowRule::kUnsettled}}},
-    HfType{"qwen3",
-           import_qwen3,
-           {.attention = {32, 128, 4096, true, WindowRule::kFromMaxWindowLayers}}},
-    HfType{"qwen3_moe", import_qwen3_moe, {.attention = {4, 0, 4096, true, WindowRule::kAll}}},
-    HfType{"deepseek_v2", import_deepseek, {}},
-    HfType{"deepseek_v3", import_deepseek, {.router = {RouterScore::kSigmoid, "noaux_tc", 8, 4}}},
-    HfType{"gpt_oss", import_gpt_oss, {.attention = {8, 64, 128, false, WindowRule::kEverySecond}}},
-    HfType{"olmo2", import_olmo2, {}},
-    HfType{"glm4_moe", import_glm4_moe, {.attention = {8, 128}}},
-    HfType{"kimi_k2", import_deepseek, {.router = {RouterScore::kSigmoid, "noaux_tc", 1, 1}}},
-    HfType{"llama4_text", import_llama4, {.attention = {8, 128}}},
-    HfType{"minimax_m2", import_minimax_m2, {.attention = {8, 128}}},
-    HfType{"gemma", import_gemma, {.attention = {16, 256}, .tied_embeddings = true}},
-    HfType{"gemma2",
-           import_gemma2,
-           {.attention = {4, 256, 4096, false, WindowRule::kEverySecond}, .tied_embeddings = true}},
-    HfType{"gemma3_text",
-           import_gemma3,
-           {.attention = {4, 256, 4096, false, WindowRule::kPattern}, .tied_embeddings = true}},
-    HfType{"phi3", import_mistral, {}},
-    HfType{"gpt_neox", import_gpt_neox, {}},
-    HfType{"qwen3_next", import_qwen3_next, {.attention = {2, 256}, .dense_width = kExpertWidth}},
-    HfType{"qwen3_5_text", import_qwen3_next, {.attention = {4, 256}, .tied_embeddings = true}},
-    HfType{"qwen3_5_moe_text",
-           import_qwen3_next,
-           {.attention = {2, 256}, .dense_width = kExpertWidth}},
-    HfType{"kimi_linear", import_kimi_linear, {}},
-    HfType{
-        "deepseek_v32", import_deepseek_v32, {.router = {RouterScore::kSigmoid, "noaux_tc", 8, 4}}},
-    HfType{
-        "glm_moe_dsa", import_deepseek_v32, {.router = {RouterScore::kSigmoid, "noaux_tc", 1, 1}}},
-    HfType{"deepseek_v4", import_deepseek_v4, {.dense_width = kExpertWidth}},
-    HfType{"lfm2",
-           import_lfm2,
-           {.attention = {8}, .tied_embeddings = true, .dense_width = "block_ff_dim"}},
-    HfType{"lfm2_moe", import_lfm2_moe, {.attention = {8}, .tied_embeddings = true}},
-    HfType{"openelm", import_openelm, {.reads_sizes = true}},
-    HfType{"nemotron-nas", import_nemotron_nas, {.reads_sizes = true}},
-};
+constexpr auto kHfTypes = std::to_array<HfType>({
+    {"llama", import_llama, {}},
+    {"mistral", import_mistral, {.attention = {.kv_heads = 8, .sliding_window = 4096}}},
+    {"mixtral", import_mixtral, {.attention = {.kv_heads = 8}}},
+    {"qwen2", import_qwen2, {.attention = {32, 0, 4096, true, WindowRule::kFromMaxWindowLayers}}},
+    {"qwen2_moe", import_qwen2_moe, {.attention = {16, 0, 4096, true, WindowRule::kUnsettled}}},
+    {"qwen3", import_qwen3, {.attention = {32, 128, 4096, true, WindowRule::kFromMaxWindowLayers}}},
+    {"qwen3_moe", import_qwen3_moe, {.attention = {4, 0, 4096, true, WindowRule::kAll}}},
+    {"deepseek_v2", import_deepseek, {}},
+    {"deepseek_v3", import_deepseek, {.router = {RouterScore::kSigmoid, "noaux_tc", 8, 4}}},
+    {"gpt_oss", import_gpt_oss, {.attention = {8, 64, 128, false, WindowRule::kEverySecond}}},
+    {"olmo2", import_olmo2, {}},
+    {"glm4_moe", import_glm4_moe, {.attention = {8, 128}}},
+    {"kimi_k2", import_deepseek, {.router = {RouterScore::kSigmoid, "noaux_tc", 1, 1}}},
+    {"llama4_text", import_llama4, {.attention = {8, 128}}},
+    {"minimax_m2", import_minimax_m2, {.attention = {8, 128}}},
+    {"gemma", import_gemma, {.attention = {16, 256}, .tied_embeddings = true}},
+    {"gemma2",
+     import_gemma2,
+     {.attention = {4, 256, 4096, false, WindowRule::kEverySecond}, .tied_embeddings = true}},
+    {"gemma3_text",
+     import_gemma3,
+     {.attention = {4, 256, 4096, false, WindowRule::kPattern}, .tied_embeddings = true}},
+    {"phi3", import_mistral, {}},
+    {"gpt_neox", import_gpt_neox, {}},
+    {"qwen3_next", import_qwen3_next, {.attention = {2, 256}, .dense_width = kExpertWidth}},
+    {"qwen3_5_text", import_qwen3_next, {.attention = {4, 256}, .tied_embeddings = true}},
+    {"qwen3_5_moe_text", import_qwen3_next, {.attention = {2, 256}, .dense_width = kExpertWidth}},
+    {"kimi_linear", import_kimi_linear, {}},
+    {"deepseek_v32", import_deepseek_v32, {.router = {RouterScore::kSigmoid, "noaux_tc", 8, 4}}},
+    {"glm_moe_dsa", import_deepseek_v32, {.router = {RouterScore::kSigmoid, "noaux_tc", 1, 1}}},
+    {"deepseek_v4", import_deepseek_v4, {.dense_width = kExpertWidth}},
+    {"lfm2",
+     import_lfm2,
+     {.attention = {8}, .tied_embeddings = true, .dense_width = "block_ff_dim"}},
+    {"lfm2_moe", import_lfm2_moe, {.attention = {8}, .tied_embeddings = true}},
+    {"openelm", import_openelm, {.reads_sizes = true}},
+    {"nemotron-nas", import_nemotron_nas, {.reads_sizes = true}},
+});
 
 // What layers of these types hold that a model file has no form for.
 constexpr std::array kRefused = {
@@ -320,7 +312,7 @@ const HfType* find_type(MappingReader& fields) {
     }
   }
   if (fields.good({"model_type"})) {
-    fields.error("model_type", "is '" + shown(type) + "'; supported are " + comma_list(names) +
+    fields.error("model_type", "is '" + shown(type) + "'; supported are " + text_list(names) +
                                    did_you_mean(type, names));
   }
   return nullptr;

@@ -13,25 +13,19 @@
 namespace stepcast {
 namespace {
 
-struct LayerType {
-  std::string_view name;
-  Mixer mixer;
-};
-
 // What 'layer_types' says of each layer, by the names of the type.
 std::vector<Mixer> listed_mixers(MappingReader& fields, std::int64_t layers,
-                                 const std::array<LayerType, 2>& known) {
+                                 const std::array<NamedValue<Mixer>, 2>& known) {
   std::vector<Mixer> mixers;
   for (const std::string& type : fields.optional_texts("layer_types")) {
-    const auto* const at = std::find_if(known.begin(), known.end(),
-                                        [&](const LayerType& entry) { return entry.name == type; });
+    const auto* const at = std::ranges::find(known, type, &NamedValue<Mixer>::name);
     if (at == known.end()) {
       fields.error("layer_types",
                    "has '" + shown(type) + "', which is not supported; supported are " +
                        std::string(known[0].name) + " and " + std::string(known[1].name));
       return {};
     }
-    mixers.push_back(at->mixer);
+    mixers.push_back(at->value);
   }
   if (std::ssize(mixers) != layers && fields.good({"layer_types", "num_hidden_layers"})) {
     fields.error("layer_types", "has " + std::to_string(mixers.size()) +

@@ -14,16 +14,8 @@
 namespace stepcast {
 namespace {
 
-struct Place {
-  std::shared_ptr<const std::string> file;
-  int line = 0;
-  int column = 0;
-};
-
-void put(ConfigNode& node, const Place& place) {
-  node.file = place.file;
-  node.line = place.line;
-  node.column = place.column;
+void put(ConfigNode& node, const ConfigPlace& place) {
+  static_cast<ConfigPlace&>(node) = place;
   for (ConfigNode& item : node.items) {
     put(item, place);
   }
@@ -35,15 +27,15 @@ void put(ConfigNode& node, const Place& place) {
 }
 
 // What has no place of its own, as comments of an export have, gets that of the file.
-void put_missing(ConfigNode& node, const Place& place) {
+void put_missing(ConfigNode& node, const std::shared_ptr<const std::string>& file) {
   if (node.file == nullptr) {
-    node.file = place.file;
+    node.file = file;
   }
   for (ConfigNode& item : node.items) {
-    put_missing(item, place);
+    put_missing(item, file);
   }
   for (ConfigEntry& entry : node.entries) {
-    put_missing(entry.value, place);
+    put_missing(entry.value, file);
   }
 }
 
@@ -54,9 +46,8 @@ ConfigNode* value_at(ConfigNode& root, std::string_view path) {
     const std::size_t dot = path.find('.');
     const std::string_view key = path.substr(0, dot);
     path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
-    const auto found = std::find_if(node->entries.begin(), node->entries.end(),
-                                    [key](const ConfigEntry& entry) { return entry.key == key; });
-    node = found == node->entries.end() ? nullptr : &found->value;
+    ConfigEntry* const found = node->entry(key);
+    node = found == nullptr ? nullptr : &found->value;
   }
   return node;
 }
@@ -98,10 +89,8 @@ void erase_within(ConfigNode& node, std::string_view path) {
     std::erase_if(node.entries, [key](const ConfigEntry& entry) { return entry.key == key; });
     return;
   }
-  for (ConfigEntry& entry : node.entries) {
-    if (entry.key == key) {
-      erase_within(entry.value, path.substr(dot + 1));
-    }
+  if (ConfigEntry* const entry = node.entry(key)) {
+    erase_within(entry->value, path.substr(dot + 1));
   }
   std::erase_if(node.entries, [key](const ConfigEntry& entry) {
     return entry.key == key && entry.value.kind == ConfigNode::Kind::kMapping &&
@@ -117,10 +106,8 @@ void erase_key(ConfigNode& experiment, std::string_view path) {
     erase_within(experiment, path);
     return;
   }
-  for (ConfigEntry& part : experiment.entries) {
-    if (part.key == path.substr(0, dot)) {
-      erase_within(part.value, path.substr(dot + 1));
-    }
+  if (ConfigEntry* const part = experiment.entry(path.substr(0, dot))) {
+    erase_within(part->value, path.substr(dot + 1));
   }
 }
 
@@ -174,10 +161,8 @@ class Assembly {
       erase_key(experiment, assignment.substr(0, assignment.size() - kNothing.size()));
       return;
     }
-    const auto software =
-        std::find_if(experiment.entries.begin(), experiment.entries.end(),
-                     [](const ConfigEntry& entry) { return entry.key == "software"; });
-    if (assignment.starts_with("software.") && software != experiment.entries.end() &&
+    ConfigEntry* const software = experiment.entry("software");
+    if (assignment.starts_with("software.") && software != nullptr &&
         software->value.kind == ConfigNode::Kind::kScalar) {
       ConfigWriter writer;
       writer.field("base", software->value);
@@ -415,7 +400,7 @@ void check_import(const ImportedExperiment& imported, const ImportInput& input) 
                    remark.where.column});
     }
   }
-  put_missing(root, {std::make_shared<const std::string>(input.file)});
+  put_missing(root, std::make_shared<const std::string>(input.file));
   (void)read_experiment(root, {}, input.data);
 }
 

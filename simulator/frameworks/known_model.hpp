@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which model a framework's file means: the shipped one that has the shape of the one it describes,
-// or the one that an export kept in comments.
+// Which model a framework's file means: the shipped one that has the name that the framework gives
+// it, or the shape that the file describes, or the one that an export kept in comments.
+//
+//   torchtitan's llama3, 70B    ->  llama3.1_70b
+//   MaxText's deepseek3-671b    ->  deepseek_v3
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "frameworks/imported_experiment.hpp"
 #include "stepcast/hardware/data_root.hpp"
@@ -12,10 +18,36 @@
 
 namespace stepcast {
 
+// A row names a model of `configs/models`, what the framework's model has otherwise, and where the
+// framework says so. A name that has no row is refused by the readers.
+struct ModelFlavor {
+  std::string_view module;     // torchtitan's "llama3"; empty where a name is enough
+  std::string_view flavor;     // "70B"
+  std::string_view ours;       // in configs/models
+  std::string_view changes{};  // of that file, as YAML
+  bool without_mtp = false;    // the framework trains it without multi-token prediction
+  std::string_view lacks{};    // what the framework's model has that ours has not, as a remark
+};
+
+// Null if there is none.
+const ModelFlavor* find_flavor(std::span<const ModelFlavor> flavors, std::string_view module,
+                               std::string_view flavor);
+ModelSpec model_of(const ModelFlavor& flavor, const DataRoot& data);
+// The flavor of the shipped model `shipped`, or of one that is called `name` as without_mtp calls
+// it; null if there is none.
+const ModelFlavor* flavor_of(std::span<const ModelFlavor> flavors, const std::string& shipped,
+                             const std::string& name);
+// Every name, for suggestions: "llama3 70B" or "llama3-70b".
+std::vector<std::string> flavor_names(std::span<const ModelFlavor> flavors,
+                                      std::string_view module);
+
+// The model without its multi-token prediction modules, under a name that says so.
+ModelSpec without_mtp(ModelSpec model);
+
 // The model that an export wrote in comments because the framework has no name for it.
 struct KeptModel {
   ModelSpec model;  // the shipped one that is named; else another, for `assembled` to change
-  bool knows_layers = true;
+  bool knows_layers = true;  // false: comments of an export say them later
 };
 
 // Empty where no comment says anything of a model.

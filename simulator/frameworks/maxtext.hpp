@@ -22,7 +22,7 @@
 
 #include "frameworks/exported_file.hpp"
 #include "frameworks/imported_experiment.hpp"
-#include "frameworks/model_flavor.hpp"
+#include "frameworks/known_model.hpp"
 #include "frameworks/setting_reader.hpp"
 
 namespace stepcast {
@@ -34,14 +34,9 @@ std::vector<ExportRefusal> why_not_maxtext(const ExportInput& input);
 // Of settings that stand in a reader already. Problems go to its diagnostics.
 FrameworkExperiment read_maxtext(FrameworkReader& settings, const ImportInput& input);
 
-// The model of a configuration: a name, and widths that stand beside it.
-struct MaxTextModel {
-  ModelSpec model;
-  bool knows_layers = true;  // false: comments of an export say them later
-};
-
-// Empty, with an error, where the name is not known.
-std::optional<MaxTextModel> read_maxtext_model(FrameworkReader& settings, const ImportInput& input);
+// The model of a configuration: a name, and widths that stand beside it. Empty, with an error,
+// where the name is not known.
+std::optional<KeptModel> read_maxtext_model(FrameworkReader& settings, const ImportInput& input);
 
 // Its models, by model_name.
 std::span<const ModelFlavor> maxtext_models();

@@ -67,6 +67,7 @@ class MeshReader {
         node_(gpus_per_node(input)),
         given_ranks_(input.nodes ? bounded_product(*input.nodes, node_) : 0) {}
 
+  // Problems go to the reader's diagnostics, and every axis is 1 then.
   MaxTextMesh mesh() {
     const std::size_t before = settings_.diagnostics().entries().size();
     Degrees dcn = degrees("dcn_");
@@ -171,11 +172,6 @@ class MeshReader {
   std::int64_t given_ranks_;
 };
 
-// Problems go to the reader's diagnostics, and every axis is 1 then.
-MaxTextMesh read_maxtext_mesh(FrameworkReader& settings, const ImportInput& input) {
-  return MeshReader(settings, input).mesh();
-}
-
 constexpr int kMostBases = 8;
 
 // "32_000" as YAML 1.1 and Python have it.
@@ -219,12 +215,12 @@ class MaxTextReader {
       : settings_(settings), input_(input) {}
 
   FrameworkExperiment experiment() {
-    if (std::optional<MaxTextModel> read = read_maxtext_model(settings_, input_)) {
+    if (std::optional<KeptModel> read = read_maxtext_model(settings_, input_)) {
       knows_layers_ = read->knows_layers;
       parts_.model_name = read->model.name;
       parts_.model = std::move(read->model);
     }
-    mesh_ = read_maxtext_mesh(settings_, input_);
+    mesh_ = MeshReader(settings_, input_).mesh();
     read_batch();
     parts_.training = training();
     parts_.plan = plan();
@@ -348,8 +344,10 @@ class MaxTextReader {
 
   void write_recompute(ConfigWriter& writer) {
     const std::string policy = settings_.text_or("remat_policy", "training.recompute", "full");
-    const MaxTextRemat* const known = row_with(kMaxTextPolicies, &MaxTextRemat::policy, policy);
-    if (known == nullptr) {
+    const auto* const known = std::ranges::find_if(
+        kMaxTextPolicies, [&](std::string_view policies) { return is_among(policies, policy); },
+        &MaxTextRemat::policies);
+    if (known == kMaxTextPolicies.end()) {
       settings_.error("remat_policy", "is '" + policy.substr(0, 60) + "', which is not known here");
       return;
     }

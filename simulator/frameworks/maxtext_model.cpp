@@ -199,16 +199,14 @@ void read_mtp(FrameworkReader& settings, const ModelFlavor* known, const DataRoo
 
 }  // namespace
 
-std::optional<MaxTextModel> read_maxtext_model(FrameworkReader& settings,
-                                               const ImportInput& input) {
+std::optional<KeptModel> read_maxtext_model(FrameworkReader& settings, const ImportInput& input) {
   const std::string name = settings.text_or("model_name", "model", "default");
   const ModelFlavor* known = find_flavor(maxtext_models(), "", name);
-  MaxTextModel read;
+  KeptModel read;
   if (known != nullptr) {
     read.model = model_of(*known, input.data);
-  } else if (const std::optional<KeptModel> kept = kept_model(input)) {
-    read = {kept->model, kept->knows_layers};
-    return read;
+  } else if (std::optional<KeptModel> kept = kept_model(input)) {
+    return kept;
   } else if (name == "default") {
     read.model = base_model();
   } else {

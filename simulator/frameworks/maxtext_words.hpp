@@ -27,33 +27,29 @@ inline constexpr std::array kMaxTextQuantizations = {
     Word{"te_noscale", "bf16"},
 };
 
-// Which modules a policy computes again; without any, the whole layer.
+// Which modules policies compute again; without any, the whole layer.
 struct MaxTextRemat {
-  std::string_view policy;
+  std::string_view policies;  // with blanks between them
   std::string_view recompute;
   std::string_view modules{};  // a list as YAML
   std::string_view left_out{};
 };
-inline constexpr std::string_view kKeepsProducts =
-    "the policy keeps a few products of a layer; here all of it is computed again";
-inline constexpr std::string_view kKeepsOnHost =
-    "the policy keeps tensors on the host; here they are computed again";
-inline constexpr std::array kMaxTextPolicies = {
-    MaxTextRemat{"full", "full"},
-    MaxTextRemat{"none", "none"},
-    MaxTextRemat{"minimal_with_context", "selective", "[layernorm, mlp_act]"},
-    MaxTextRemat{"minimal_flash", "selective", "[layernorm, mlp_act]"},
-    MaxTextRemat{"minimal_with_context_and_quantization", "selective", "[layernorm, mlp_act]"},
-    MaxTextRemat{"minimal", "selective", "[core_attn, layernorm, mlp_act]"},
-    MaxTextRemat{"save_out_proj", "full", {}, kKeepsProducts},
-    MaxTextRemat{"save_qkv_proj", "full", {}, kKeepsProducts},
-    MaxTextRemat{"save_dot_except_mlp", "full", {}, kKeepsProducts},
-    MaxTextRemat{"save_dot_except_mlpwi", "full", {}, kKeepsProducts},
-    MaxTextRemat{"save_dot_with_context_except_mlp", "full", {}, kKeepsProducts},
-    MaxTextRemat{"custom", "full", {}, kKeepsProducts},
-    MaxTextRemat{"qkv_proj_offloaded", "full", {}, kKeepsOnHost},
-    MaxTextRemat{"minimal_offloaded", "full", {}, kKeepsOnHost},
-};
+inline constexpr auto kMaxTextPolicies = std::to_array<MaxTextRemat>({
+    {"full", "full"},
+    {"none", "none"},
+    {"minimal_with_context minimal_flash minimal_with_context_and_quantization", "selective",
+     "[layernorm, mlp_act]"},
+    {"minimal", "selective", "[core_attn, layernorm, mlp_act]"},
+    {"save_out_proj save_qkv_proj save_dot_except_mlp save_dot_except_mlpwi "
+     "save_dot_with_context_except_mlp custom",
+     "full",
+     {},
+     "the policy keeps a few products of a layer; here all of it is computed again"},
+    {"qkv_proj_offloaded minimal_offloaded",
+     "full",
+     {},
+     "the policy keeps tensors on the host; here they are computed again"},
+});
 
 // Leaves out what changes the result and is not priced, and what changes nothing: also a key of
 // attention that says what the model's `attention` is anyway.

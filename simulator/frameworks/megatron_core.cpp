@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/megatron_core.hpp"
 
-#include <algorithm>
-
 namespace stepcast {
 
 std::optional<std::int64_t> MegatronFields::degree(std::string_view ours) const {
@@ -19,13 +17,11 @@ namespace {
 
 // Which dispatcher runs is a matter of the plan.
 void move_dispatcher(FrameworkExperiment& parts) {
-  std::vector<ConfigEntry>& switches = parts.software_changes.entries;
-  const auto found = std::find_if(switches.begin(), switches.end(), [](const ConfigEntry& entry) {
-    return entry.key == "dispatcher";
-  });
-  if (found != switches.end()) {
+  static constexpr std::string_view kKey = "dispatcher";
+  if (const ConfigEntry* const found = parts.software_changes.entry(kKey)) {
     parts.plan.entries.push_back(*found);
-    switches.erase(found);
+    std::erase_if(parts.software_changes.entries,
+                  [](const ConfigEntry& entry) { return entry.key == kKey; });
   }
 }
 

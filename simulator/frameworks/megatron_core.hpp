@@ -70,6 +70,10 @@ class MegatronFields {
   [[nodiscard]] std::optional<bool> flag(std::string_view ours) const {
     return settings_->flag(word(ours), ours);
   }
+  // A problem of the file as a whole.
+  void error(std::string message) const {
+    settings_->diagnostics().error(source_->whole_file, std::move(message));
+  }
   // A count of at least 1, an error otherwise.
   [[nodiscard]] std::optional<std::int64_t> degree(std::string_view ours) const;
   [[nodiscard]] static std::string_view word(std::string_view ours) {

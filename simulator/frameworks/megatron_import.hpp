@@ -15,6 +15,15 @@ ImportedExperiment import_megatron(const ImportInput& input);
 std::vector<ExportedFile> export_megatron(const ExportInput& input);
 std::vector<ExportRefusal> why_not_megatron(const ExportInput& input);
 
+// MLPerf Training: an experiment from the variables that NVIDIA's submissions are launched with.
+//
+//   config_GB200_128x4x240xtp2pp4ep32cp1_mxfp8.sh: export MINIBS=240, TENSOR_MODEL_PARALLEL=2 ...
+//
+// MINIBS is the number of sequences of a replica and step: the global batch is that times data
+// parallelism. What the file sources is read where it lies beside it. Variables that nobody here
+// knows are listed, not refused: most of them are for the machine.
+ImportedExperiment import_mlperf(const ImportInput& input);
+
 // Arguments under the names of the fields that they set: --disable-bias-linear is
 // add_bias_linear: false, --fp8-format is fp8.
 std::vector<Setting> field_settings(std::vector<Setting> arguments);

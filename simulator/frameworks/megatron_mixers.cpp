@@ -46,14 +46,13 @@ struct LinearWidth {
   std::string_view ours;
   std::int64_t LinearAttentionSpec::*width;
 };
-constexpr std::array kLinearWidths = {
-    LinearWidth{"model.linear_attention.heads", &LinearAttentionSpec::heads},
-    LinearWidth{"model.linear_attention.qk_heads", &LinearAttentionSpec::qk_heads},
-    LinearWidth{"model.linear_attention.qk_head_dim", &LinearAttentionSpec::qk_head_dim},
-    LinearWidth{"model.linear_attention.v_head_dim", &LinearAttentionSpec::v_head_dim},
-    LinearWidth{"model.linear_attention.convolution_width",
-                &LinearAttentionSpec::convolution_width},
-};
+constexpr auto kLinearWidths = std::to_array<LinearWidth>({
+    {"model.linear_attention.heads", &LinearAttentionSpec::heads},
+    {"model.linear_attention.qk_heads", &LinearAttentionSpec::qk_heads},
+    {"model.linear_attention.qk_head_dim", &LinearAttentionSpec::qk_head_dim},
+    {"model.linear_attention.v_head_dim", &LinearAttentionSpec::v_head_dim},
+    {"model.linear_attention.convolution_width", &LinearAttentionSpec::convolution_width},
+});
 struct IndexerWidth {
   std::string_view ours;
   std::string_view of_deepseek;  // the field of Primus' deepseek_v4

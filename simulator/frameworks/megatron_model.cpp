@@ -89,7 +89,7 @@ class ModelFields {
     if (!given && named == 0 && !fields_.has(ours)) {
       const std::string message = "the model needs '" + std::string(MegatronFields::word(ours)) +
                                   "'; give it, or a file that has it";
-      settings_.diagnostics().error(source_.whole_file, message);
+      fields_.error(message);
     }
     return std::max<std::int64_t>(given.value_or(named), 1);
   }
@@ -104,9 +104,9 @@ class ModelFields {
       others = others || (value != "false" && value != "0.0" && value != "False");
     }
     if (others) {
-      settings_.diagnostics().error(source_.whole_file,
-                                    "has layers of state spaces, which no "
-                                    "model here has");
+      fields_.error(
+          "has layers of state spaces, which no "
+          "model here has");
     }
   }
 
@@ -139,9 +139,7 @@ class ModelFields {
     model_.vocabulary =
         size || padded ? size.value_or(padded.value_or(0)) + extra : model_.vocabulary;
     if (model_.vocabulary < 1) {
-      settings_.diagnostics().error(
-          source_.whole_file,
-          "the model needs 'vocab_size': the tokenizer's files are not read; give it");
+      fields_.error("the model needs 'vocab_size': the tokenizer's files are not read; give it");
       model_.vocabulary = 1;
     }
   }
@@ -160,15 +158,12 @@ class ModelFields {
       norm = *normed ? QkNorm::kHead : QkNorm::kNone;
     }
     read_window();
-    model_.attention.output_gate =
-        settings_.flag("attention_output_gate", "model.attention.output_gate")
-            .value_or(model_.attention.output_gate);
+    settings_.take_over("attention_output_gate", "model.attention.output_gate",
+                        model_.attention.output_gate);
     if (const auto softmax = settings_.text("softmax_type", "model.attention.sinks")) {
       model_.attention.sinks = *softmax == "learnable";
     }
-    if (const auto sinks = settings_.flag("use_sink_attention", "model.attention.sinks")) {
-      model_.attention.sinks = *sinks;
-    }
+    settings_.take_over("use_sink_attention", "model.attention.sinks", model_.attention.sinks);
   }
 
   void read_latent(bool was_latent) {
@@ -240,9 +235,8 @@ class ModelFields {
               ? 2
               : 0;
     } else {
-      attention.full_attention_every =
-          settings_.count("window_attn_skip_freq", "model.attention.full_attention_every")
-              .value_or(attention.full_attention_every);
+      settings_.take_over("window_attn_skip_freq", "model.attention.full_attention_every",
+                          attention.full_attention_every);
     }
     attention.full_attention_every =
         attention.sliding_window > 0 ? attention.full_attention_every : 0;
@@ -271,9 +265,7 @@ class ModelFields {
         settings_.count("max_position_embeddings", "model.max_positions");
     const bool learned = model_.positions == Positions::kLearned;
     if (learned && !rows && model_.max_positions == 0) {
-      settings_.diagnostics().error(
-          source_.whole_file,
-          "the model needs 'max_position_embeddings': its positions are learned");
+      fields_.error("the model needs 'max_position_embeddings': its positions are learned");
     }
     model_.max_positions = learned ? rows.value_or(model_.max_positions) : 0;
   }
@@ -323,12 +315,10 @@ class ModelFields {
                                 : fields_.count_or("model.moe.experts_per_token", 2);
     moe.expert_ffn_hidden =
         count("model.moe.expert_ffn_hidden", had ? moe.expert_ffn_hidden : model_.mlp.ffn_hidden);
-    moe.shared_expert_ffn_hidden =
-        settings_.count("moe_shared_expert_intermediate_size", "model.moe.shared_expert_ffn_hidden")
-            .value_or(moe.shared_expert_ffn_hidden);
-    moe.shared_expert_gate =
-        settings_.flag("moe_shared_expert_gate", "model.moe.shared_expert_gate")
-            .value_or(moe.shared_expert_gate);
+    settings_.take_over("moe_shared_expert_intermediate_size", "model.moe.shared_expert_ffn_hidden",
+                        moe.shared_expert_ffn_hidden);
+    settings_.take_over("moe_shared_expert_gate", "model.moe.shared_expert_gate",
+                        moe.shared_expert_gate);
     moe.expert_bias = linear_bias_.value_or(had ? moe.expert_bias : model_.mlp.bias);
     moe.clamped_activation = settings_.has("activation_func_clamp_value") || moe.clamped_activation;
     (void)settings_.number("activation_func_clamp_value", "model.moe.clamped_activation");
@@ -342,13 +332,11 @@ class ModelFields {
     if (const auto score = settings_.text("moe_router_score_function", "model.moe.router.score")) {
       router.score = megatron_score(*score);
     }
-    router.groups =
-        settings_.count("moe_router_num_groups", "model.moe.router.groups").value_or(router.groups);
-    router.topk_groups = settings_.count("moe_router_group_topk", "model.moe.router.topk_groups")
-                             .value_or(router.topk_groups);
-    router.expert_bias =
-        settings_.flag("moe_router_enable_expert_bias", "model.moe.router.expert_bias")
-            .value_or(router.expert_bias);
+    settings_.take_over("moe_router_num_groups", "model.moe.router.groups", router.groups);
+    settings_.take_over("moe_router_group_topk", "model.moe.router.topk_groups",
+                        router.topk_groups);
+    settings_.take_over("moe_router_enable_expert_bias", "model.moe.router.expert_bias",
+                        router.expert_bias);
   }
 
   void place_experts() {

@@ -52,7 +52,7 @@ class TrainingFields {
     if (const auto sequence = fields_.degree("training.sequence_length")) {
       writer_.field("sequence_length", *sequence);
     } else if (!fields_.has("training.sequence_length")) {
-      settings_.diagnostics().error(source_.whole_file, "the training needs 'seq_length'; give it");
+      fields_.error("the training needs 'seq_length'; give it");
     }
     const std::int64_t micro = fields_.degree("training.micro_batch_size").value_or(1);
     writer_.field("micro_batch_size", micro);
@@ -66,9 +66,9 @@ class TrainingFields {
                        "global_batch_size is not given: micro_batch_size * data parallelism");
       writer_.field("global_batch_size", usual);
     } else {
-      settings_.diagnostics().error(source_.whole_file,
-                                    "the training needs 'global_batch_size', or the number of GPUs "
-                                    "that it follows from: give --gpu and --nodes");
+      fields_.error(
+          "the training needs 'global_batch_size', or the number of GPUs "
+          "that it follows from: give --gpu and --nodes");
     }
   }
 
@@ -108,9 +108,7 @@ class TrainingFields {
       return known->ours;
     }
     if (!half && !bf16) {
-      settings_.diagnostics().error(
-          source_.whole_file,
-          "the training is in fp32, which no plan is priced in; give bf16 or fp16");
+      fields_.error("the training is in fp32, which no plan is priced in; give bf16 or fp16");
     }
     return half ? "fp16" : "bf16";
   }

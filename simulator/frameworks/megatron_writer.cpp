@@ -337,7 +337,9 @@ std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDiale
       out.text("activation_func_clamp_value", "7.0");
     }
   }
-  out.ours_if_any("model.mtp_layers", model.mtp_layers);
+  if (model.mtp_layers > 0) {
+    out.ours("model.mtp_layers", model.mtp_layers);
+  }
   out.ours("model.vocabulary", model.vocabulary);
   return out.take();
 }

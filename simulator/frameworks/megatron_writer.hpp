@@ -26,11 +26,6 @@ class MegatronFieldWriter {
   void count(std::string_view name, std::int64_t value) { text(name, std::to_string(value)); }
   // By our own key.
   void ours(std::string_view key, std::int64_t value) { count(MegatronFields::word(key), value); }
-  void ours_if_any(std::string_view key, std::int64_t value) {
-    if (value > 0) {
-      ours(key, value);
-    }
-  }
   void flag(std::string_view name, bool on) { text(name, on ? "true" : "false"); }
   void on_if(std::string_view name, bool on) {
     if (on) {

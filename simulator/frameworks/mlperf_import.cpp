@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source: mlcommons/training_results v3.0 to v6.0, NVIDIA's config_*.sh of its language models.
-#include "frameworks/mlperf_import.hpp"
-
 #include <algorithm>
 #include <array>
 
@@ -18,61 +16,57 @@
 namespace stepcast {
 namespace {
 
-struct VariableField {
-  std::string_view variable;
-  std::string_view field;
-};
-// Of conf/*.yaml beside the files, which hand the variables to NeMo: Llama 2's configurations have
-// short names, Llama 3.1's long ones. Those of AMD's first submissions of Llama 3.1 8B come last.
-constexpr std::array kVariables = {
-    VariableField{"TENSOR_MODEL_PARALLEL", "tensor_model_parallel_size"},
-    VariableField{"TP", "tensor_model_parallel_size"},
-    VariableField{"PIPELINE_MODEL_PARALLEL", "pipeline_model_parallel_size"},
-    VariableField{"PP", "pipeline_model_parallel_size"},
-    VariableField{"INTERLEAVED_PIPELINE", "virtual_pipeline_model_parallel_size"},
-    VariableField{"CONTEXT_PARALLEL", "context_parallel_size"},
-    VariableField{"CP", "context_parallel_size"},
-    VariableField{"CP_COMM_TYPE", "cp_comm_type"},
-    VariableField{"EXPERT_PARALLEL", "expert_model_parallel_size"},
-    VariableField{"EXPERT_TENSOR_PARALLEL", "expert_tensor_parallel_size"},
-    VariableField{"PIPELINE_LAYOUT", "pipeline_model_parallel_layout"},
-    VariableField{"ASYM_PP_EMBED", "account_for_embedding_in_pipeline_split"},
-    VariableField{"ASYM_PP_LOSS", "account_for_loss_in_pipeline_split"},
-    VariableField{"SEQ_PARALLEL", "sequence_parallel"},
-    VariableField{"SP", "sequence_parallel"},
-    VariableField{"MICRO_BATCH_SIZE", "micro_batch_size"},
-    VariableField{"MBS", "micro_batch_size"},
-    VariableField{"RECOMPUTE_MODULES", "recompute_modules"},
-    VariableField{"RECOMPUTE_GRANULARITY", "recompute_granularity"},
-    VariableField{"RECOMPUTE_METHOD", "recompute_method"},
-    VariableField{"RECOMPUTE_NUM_LAYERS", "recompute_num_layers"},
-    VariableField{"TP_COMM_OVERLAP", "tp_comm_overlap"},
-    VariableField{"OVERLAP_GRAD_REDUCE", "overlap_grad_reduce"},
-    VariableField{"DDP_OVERLAP_GRAD_REDUCE", "overlap_grad_reduce"},
-    VariableField{"OVERLAP_PARAM_GATHER", "overlap_param_gather"},
-    VariableField{"DDP_OVERLAP_PARAM_GATHER", "overlap_param_gather"},
-    VariableField{"OVERLAP_PARAM_GATHER_WITH_OPTIM_STEP",
-                  "overlap_param_gather_with_optimizer_step"},
-    VariableField{"OVERLAP_MOE_EXPERT_PARALLEL_COMM", "overlap_moe_expert_parallel_comm"},
-    VariableField{"DEFER_EMBEDDING_WGRAD_COMPUTE", "defer_embedding_wgrad_compute"},
-    VariableField{"USE_DIST_OPTIMIZER", "use_distributed_optimizer"},
-    VariableField{"USE_DISTRIBUTED_OPTIMIZER", "use_distributed_optimizer"},
-    VariableField{"BUCKET_SIZE", "ddp_bucket_size"},
-    VariableField{"FP8_PARAM_GATHER", "fp8_param_gather"},
-    VariableField{"FP8_DPA", "fp8_dot_product_attention"},
-    VariableField{"FP8_ACT", "activation_func_fp8_input_store"},
-    VariableField{"FP8_ACTIVATION", "activation_func_fp8_input_store"},
-    VariableField{"CPU_OFFLOADING", "cpu_offloading"},
-    VariableField{"OVERWRITTEN_NUM_LAYERS", "num_layers"},
-    VariableField{"MAX_SEQLEN", "seq_length"},
-    VariableField{"ENCODER_SEQ_LENGTH", "seq_length"},
-    VariableField{"CE_FUSION_IMPL", "cross_entropy_fusion_impl"},
-    VariableField{"DGXNNODES", "nnodes"},
-    VariableField{"DGXNGPU", "nproc_per_node"},
-    VariableField{"NNODES", "nnodes"},
-    VariableField{"GPUS_PER_NODE", "nproc_per_node"},
-    VariableField{"GBS", "global_batch_size"},
-};
+// Variables and the fields that they set, of conf/*.yaml beside the files, which hand the variables
+// to NeMo: Llama 2's configurations have short names, Llama 3.1's long ones. Those of AMD's first
+// submissions of Llama 3.1 8B come last.
+constexpr auto kVariables = std::to_array<Word>({
+    {"TENSOR_MODEL_PARALLEL", "tensor_model_parallel_size"},
+    {"TP", "tensor_model_parallel_size"},
+    {"PIPELINE_MODEL_PARALLEL", "pipeline_model_parallel_size"},
+    {"PP", "pipeline_model_parallel_size"},
+    {"INTERLEAVED_PIPELINE", "virtual_pipeline_model_parallel_size"},
+    {"CONTEXT_PARALLEL", "context_parallel_size"},
+    {"CP", "context_parallel_size"},
+    {"CP_COMM_TYPE", "cp_comm_type"},
+    {"EXPERT_PARALLEL", "expert_model_parallel_size"},
+    {"EXPERT_TENSOR_PARALLEL", "expert_tensor_parallel_size"},
+    {"PIPELINE_LAYOUT", "pipeline_model_parallel_layout"},
+    {"ASYM_PP_EMBED", "account_for_embedding_in_pipeline_split"},
+    {"ASYM_PP_LOSS", "account_for_loss_in_pipeline_split"},
+    {"SEQ_PARALLEL", "sequence_parallel"},
+    {"SP", "sequence_parallel"},
+    {"MICRO_BATCH_SIZE", "micro_batch_size"},
+    {"MBS", "micro_batch_size"},
+    {"RECOMPUTE_MODULES", "recompute_modules"},
+    {"RECOMPUTE_GRANULARITY", "recompute_granularity"},
+    {"RECOMPUTE_METHOD", "recompute_method"},
+    {"RECOMPUTE_NUM_LAYERS", "recompute_num_layers"},
+    {"TP_COMM_OVERLAP", "tp_comm_overlap"},
+    {"OVERLAP_GRAD_REDUCE", "overlap_grad_reduce"},
+    {"DDP_OVERLAP_GRAD_REDUCE", "overlap_grad_reduce"},
+    {"OVERLAP_PARAM_GATHER", "overlap_param_gather"},
+    {"DDP_OVERLAP_PARAM_GATHER", "overlap_param_gather"},
+    {"OVERLAP_PARAM_GATHER_WITH_OPTIM_STEP", "overlap_param_gather_with_optimizer_step"},
+    {"OVERLAP_MOE_EXPERT_PARALLEL_COMM", "overlap_moe_expert_parallel_comm"},
+    {"DEFER_EMBEDDING_WGRAD_COMPUTE", "defer_embedding_wgrad_compute"},
+    {"USE_DIST_OPTIMIZER", "use_distributed_optimizer"},
+    {"USE_DISTRIBUTED_OPTIMIZER", "use_distributed_optimizer"},
+    {"BUCKET_SIZE", "ddp_bucket_size"},
+    {"FP8_PARAM_GATHER", "fp8_param_gather"},
+    {"FP8_DPA", "fp8_dot_product_attention"},
+    {"FP8_ACT", "activation_func_fp8_input_store"},
+    {"FP8_ACTIVATION", "activation_func_fp8_input_store"},
+    {"CPU_OFFLOADING", "cpu_offloading"},
+    {"OVERWRITTEN_NUM_LAYERS", "num_layers"},
+    {"MAX_SEQLEN", "seq_length"},
+    {"ENCODER_SEQ_LENGTH", "seq_length"},
+    {"CE_FUSION_IMPL", "cross_entropy_fusion_impl"},
+    {"DGXNNODES", "nnodes"},
+    {"DGXNGPU", "nproc_per_node"},
+    {"NNODES", "nnodes"},
+    {"GPUS_PER_NODE", "nproc_per_node"},
+    {"GBS", "global_batch_size"},
+});
 
 struct MlperfModel {
   std::string_view part;  // of a path or a file's name
@@ -172,12 +166,11 @@ NamedShape shape_of_name(const std::string& name) {
     shape.settings.push_back(text_setting("nproc_per_node", sizes[1], where));
     shape.minibs = sizes[2];
   }
-  for (const VariableField& entry : {VariableField{"tp", "tensor_model_parallel_size"},
-                                     VariableField{"pp", "pipeline_model_parallel_size"},
-                                     VariableField{"cp", "context_parallel_size"},
-                                     VariableField{"ep", "expert_model_parallel_size"}}) {
-    if (std::string degree = degree_in(name, entry.variable); !degree.empty()) {
-      shape.settings.push_back(text_setting(std::string(entry.field), std::move(degree), where));
+  for (const Word& entry :
+       {Word{"tp", "tensor_model_parallel_size"}, Word{"pp", "pipeline_model_parallel_size"},
+        Word{"cp", "context_parallel_size"}, Word{"ep", "expert_model_parallel_size"}}) {
+    if (std::string degree = degree_in(name, entry.theirs); !degree.empty()) {
+      shape.settings.push_back(text_setting(std::string(entry.ours), std::move(degree), where));
     }
   }
   return shape;
@@ -194,13 +187,13 @@ class MlperfFile {
 
   std::vector<Setting> settings() {
     NamedShape shape = shape_of_name(name_);
-    for (const VariableField& entry : kVariables) {
-      if (std::string value = variable(entry.variable); !value.empty()) {
-        const bool none = entry.field == "virtual_pipeline_model_parallel_size" &&
+    for (const Word& entry : kVariables) {
+      if (std::string value = variable(entry.theirs); !value.empty()) {
+        const bool none = entry.ours == "virtual_pipeline_model_parallel_size" &&
                           (value == "0" || value == "null");
         shape.settings.push_back(
-            text_setting(std::string(entry.field), none ? "null" : value,
-                         {std::string(entry.variable) + " of " + input_.file, 0, 0}));
+            text_setting(std::string(entry.ours), none ? "null" : value,
+                         {std::string(entry.theirs) + " of " + input_.file, 0, 0}));
       }
     }
     minibs_ = variable("MINIBS").empty() ? shape.minibs : variable("MINIBS");
@@ -235,7 +228,7 @@ class MlperfFile {
     for (const auto& variable : script_.variables) {
       const std::string& name = variable.first;
       const bool known =
-          is_among(kRead, name) || row_with(kVariables, &VariableField::variable, name) != nullptr;
+          is_among(kRead, name) || row_with(kVariables, &Word::theirs, name) != nullptr;
       if (!known) {
         names.push_back(name);
       }

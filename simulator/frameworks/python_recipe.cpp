@@ -138,8 +138,10 @@ class Evaluation {
     [[nodiscard]] bool is(std::string_view sign) const {
       return !ended() && tokens[at].kind != TokenKind::kString && tokens[at].text == sign;
     }
-    [[nodiscard]] bool closes() const {
-      return ended() || is(",") || is(")") || is("]") || is("}");
+    [[nodiscard]] bool closes() const { return ended() || is(",") || brackets() < 0; }
+    // 1 where a bracket opens, -1 where one closes.
+    [[nodiscard]] int brackets() const {
+      return is("(") || is("[") || is("{") ? 1 : is(")") || is("]") || is("}") ? -1 : 0;
     }
   };
 
@@ -226,8 +228,7 @@ PythonValue Evaluation::expression(Cursor& cursor) {
   PythonValue value = sum(cursor);
   if (!cursor.closes()) {
     for (int open = 0; !cursor.ended() && (open > 0 || !cursor.closes()); ++cursor.at) {
-      open += cursor.is("(") || cursor.is("[") || cursor.is("{") ? 1 : 0;
-      open -= cursor.is(")") || cursor.is("]") || cursor.is("}") ? 1 : 0;
+      open += cursor.brackets();
     }
     value = opaque(cursor, begin);
   }
@@ -316,8 +317,7 @@ PythonValue Evaluation::braced(Cursor& cursor) {
   const std::size_t begin = cursor.at;
   int open = 0;
   do {
-    open += cursor.is("(") || cursor.is("[") || cursor.is("{") ? 1 : 0;
-    open -= cursor.is(")") || cursor.is("]") || cursor.is("}") ? 1 : 0;
+    open += cursor.brackets();
     ++cursor.at;
   } while (!cursor.ended() && open > 0);
   return opaque(cursor, begin);

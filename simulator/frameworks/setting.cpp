@@ -52,13 +52,9 @@ std::vector<Setting> assignment_settings(const std::vector<std::string>& overrid
 }
 
 Setting text_setting(std::string name, std::string value, const Location& where) {
-  Setting setting{std::move(name), {}};
-  setting.value.kind = ConfigNode::Kind::kScalar;
-  setting.value.text = std::move(value);
-  setting.value.file = std::make_shared<const std::string>(where.file);
-  setting.value.line = where.line;
-  setting.value.column = where.column;
-  return setting;
+  const ConfigPlace place{std::make_shared<const std::string>(where.file), where.line,
+                          where.column};
+  return {std::move(name), scalar_at(place, std::move(value))};
 }
 
 }  // namespace stepcast

@@ -86,6 +86,14 @@ class FrameworkReader {
   // A switch that is off where it is absent, in every framework: no remark.
   bool is_on(std::string_view name, std::string_view ours);
 
+  // Puts the value of `name` in the place of `held`, which stays where it is absent.
+  void take_over(std::string_view name, std::string_view ours, std::int64_t& held) {
+    held = count(name, ours).value_or(held);
+  }
+  void take_over(std::string_view name, std::string_view ours, bool& held) {
+    held = flag(name, ours).value_or(held);
+  }
+
   // Keys that change nothing that is predicted, with blanks between them; a name that ends in '*'
   // stands for all that begin so.
   void without_effect(std::string_view names);

@@ -85,35 +85,30 @@ bool divisible(Whole a, Whole b) {
 }
 
 // Longer signs first, so that "**" is not read as "*".
-constexpr std::array kOperators = {
-    BinaryOperator{"**", 6, raised},
-    BinaryOperator{"==", 2, [](Whole a, Whole b, Whole& out) { return out = a == b, true; }},
-    BinaryOperator{"!=", 2, [](Whole a, Whole b, Whole& out) { return out = a != b, true; }},
-    BinaryOperator{"<=", 3, [](Whole a, Whole b, Whole& out) { return out = a <= b, true; }},
-    BinaryOperator{">=", 3, [](Whole a, Whole b, Whole& out) { return out = a >= b, true; }},
-    BinaryOperator{"&&", 1,
-                   [](Whole a, Whole b, Whole& out) { return out = a != 0 && b != 0, true; }},
-    BinaryOperator{"||", 1,
-                   [](Whole a, Whole b, Whole& out) { return out = a != 0 || b != 0, true; }},
-    BinaryOperator{"<", 3, [](Whole a, Whole b, Whole& out) { return out = a < b, true; }},
-    BinaryOperator{">", 3, [](Whole a, Whole b, Whole& out) { return out = a > b, true; }},
-    BinaryOperator{
-        "+", 4, [](Whole a, Whole b, Whole& out) { return !__builtin_add_overflow(a, b, &out); }},
-    BinaryOperator{
-        "-", 4, [](Whole a, Whole b, Whole& out) { return !__builtin_sub_overflow(a, b, &out); }},
-    BinaryOperator{
-        "*", 5, [](Whole a, Whole b, Whole& out) { return !__builtin_mul_overflow(a, b, &out); }},
-    BinaryOperator{"/", 5,
-                   [](Whole a, Whole b, Whole& out) {
-                     out = divisible(a, b) ? a / b : 0;
-                     return divisible(a, b);
-                   }},
-    BinaryOperator{"%", 5,
-                   [](Whole a, Whole b, Whole& out) {
-                     out = divisible(a, b) ? a % b : 0;
-                     return divisible(a, b);
-                   }},
-};
+constexpr auto kOperators = std::to_array<BinaryOperator>({
+    {"**", 6, raised},
+    {"==", 2, [](Whole a, Whole b, Whole& out) { return out = a == b, true; }},
+    {"!=", 2, [](Whole a, Whole b, Whole& out) { return out = a != b, true; }},
+    {"<=", 3, [](Whole a, Whole b, Whole& out) { return out = a <= b, true; }},
+    {">=", 3, [](Whole a, Whole b, Whole& out) { return out = a >= b, true; }},
+    {"&&", 1, [](Whole a, Whole b, Whole& out) { return out = a != 0 && b != 0, true; }},
+    {"||", 1, [](Whole a, Whole b, Whole& out) { return out = a != 0 || b != 0, true; }},
+    {"<", 3, [](Whole a, Whole b, Whole& out) { return out = a < b, true; }},
+    {">", 3, [](Whole a, Whole b, Whole& out) { return out = a > b, true; }},
+    {"+", 4, [](Whole a, Whole b, Whole& out) { return !__builtin_add_overflow(a, b, &out); }},
+    {"-", 4, [](Whole a, Whole b, Whole& out) { return !__builtin_sub_overflow(a, b, &out); }},
+    {"*", 5, [](Whole a, Whole b, Whole& out) { return !__builtin_mul_overflow(a, b, &out); }},
+    {"/", 5,
+     [](Whole a, Whole b, Whole& out) {
+       out = divisible(a, b) ? a / b : 0;
+       return divisible(a, b);
+     }},
+    {"%", 5,
+     [](Whole a, Whole b, Whole& out) {
+       out = divisible(a, b) ? a % b : 0;
+       return divisible(a, b);
+     }},
+});
 
 class Expression {
  public:

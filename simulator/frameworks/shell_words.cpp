@@ -6,6 +6,7 @@
 
 #include "frameworks/shell_expression.hpp"
 #include "stepcast/base/ascii.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/config/config_node.hpp"
 
 namespace stepcast {
@@ -68,13 +69,7 @@ void ShellVariables::set(const std::string& name, std::vector<std::string> items
   }
 }
 
-std::string ShellToken::joined() const {
-  std::string text;
-  for (const std::string& field : fields) {
-    text += (text.empty() ? "" : " ") + field;
-  }
-  return text;
-}
+std::string ShellToken::joined() const { return text_list(fields, " "); }
 
 // --- fields -------------------------------------------------------------------------------------
 

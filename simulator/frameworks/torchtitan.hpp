@@ -19,7 +19,7 @@
 
 #include "frameworks/exported_file.hpp"
 #include "frameworks/imported_experiment.hpp"
-#include "frameworks/model_flavor.hpp"
+#include "frameworks/known_model.hpp"
 #include "frameworks/setting_reader.hpp"
 
 namespace stepcast {

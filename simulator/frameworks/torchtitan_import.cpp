@@ -10,18 +10,11 @@
 #include "frameworks/python_recipe.hpp"
 #include "frameworks/setting.hpp"
 #include "frameworks/torchtitan.hpp"
-#include "stepcast/config/value_message.hpp"
+#include "frameworks/words.hpp"
+#include "stepcast/base/text_list.hpp"
 
 namespace stepcast {
 namespace {
-
-ConfigNode placed(const toml::node& node, const std::shared_ptr<const std::string>& file) {
-  ConfigNode placed;
-  placed.file = file;
-  placed.line = static_cast<int>(node.source().begin.line);
-  placed.column = static_cast<int>(node.source().begin.column);
-  return placed;
-}
 
 // As TOML writes it, texts without their quotes.
 std::string written(const toml::node& node) {
@@ -34,16 +27,16 @@ std::string written(const toml::node& node) {
 }
 
 ConfigNode value_of(const toml::node& node, const std::shared_ptr<const std::string>& file) {
-  ConfigNode value = placed(node, file);
-  if (const auto* list = node.as_array()) {
-    value.kind = ConfigNode::Kind::kSequence;
-    for (const toml::node& item : *list) {
-      value.items.push_back(value_of(item, file));
-    }
-    return value;
+  const toml::source_position at = node.source().begin;
+  const ConfigPlace place{file, static_cast<int>(at.line), static_cast<int>(at.column)};
+  const auto* list = node.as_array();
+  if (list == nullptr) {
+    return scalar_at(place, written(node));
   }
-  value.kind = ConfigNode::Kind::kScalar;
-  value.text = written(node);
+  ConfigNode value = empty_at(place, ConfigNode::Kind::kSequence);
+  for (const toml::node& item : *list) {
+    value.items.push_back(value_of(item, file));
+  }
   return value;
 }
 
@@ -180,7 +173,7 @@ std::string chosen_function(std::string_view text, const std::string& file) {
   throw ConfigError({file, 0, 0}, functions.empty()
                                       ? "has no function that builds a configuration"
                                       : "has several configurations; add CONFIG=NAME with one of " +
-                                            comma_list(functions).substr(0, 1000));
+                                            text_list(functions).substr(0, 1000));
 }
 
 // A configuration function of torchtitan (config_registry.py, since 2026) as settings under the
@@ -201,39 +194,31 @@ std::vector<Setting> torchtitan_recipe(std::string_view text, const std::string&
 }
 
 // What keys of 2024 and early 2025 are called since; a name that ends in '.' stands for a section.
-struct Renamed {
-  std::string_view before;
-  std::string_view since;
-};
-constexpr std::array kRenamed = {
-    Renamed{"training.batch_size", "training.local_batch_size"},
-    Renamed{"training.compile", "compile.enable"},
-    Renamed{"training.data_parallel_degree", "parallelism.data_parallel_shard_degree"},
-    Renamed{"training.data_parallel_shard_degree", "parallelism.data_parallel_shard_degree"},
-    Renamed{"training.data_parallel_replicate_degree",
-            "parallelism.data_parallel_replicate_degree"},
-    Renamed{"training.tensor_parallel_degree", "parallelism.tensor_parallel_degree"},
-    Renamed{"training.fsdp_reshard_after_forward", "parallelism.fsdp_reshard_after_forward"},
-    Renamed{"experimental.context_parallel_degree", "parallelism.context_parallel_degree"},
-    Renamed{"experimental.context_parallel_rotate_method",
-            "parallelism.context_parallel_rotate_method"},
-    Renamed{"experimental.pipeline_parallel_degree", "parallelism.pipeline_parallel_degree"},
-    Renamed{"experimental.pipeline_parallel_schedule", "parallelism.pipeline_parallel_schedule"},
-    Renamed{"experimental.enable_async_tensor_parallel",
-            "parallelism.enable_async_tensor_parallel"},
-    Renamed{"float8.", "quantize.linear.float8."},
-    Renamed{"mx.", "quantize.linear.mx."},
-};
+constexpr auto kRenamed = std::to_array<Word>({
+    {"training.batch_size", "training.local_batch_size"},
+    {"training.compile", "compile.enable"},
+    {"training.data_parallel_degree", "parallelism.data_parallel_shard_degree"},
+    {"training.data_parallel_shard_degree", "parallelism.data_parallel_shard_degree"},
+    {"training.data_parallel_replicate_degree", "parallelism.data_parallel_replicate_degree"},
+    {"training.tensor_parallel_degree", "parallelism.tensor_parallel_degree"},
+    {"training.fsdp_reshard_after_forward", "parallelism.fsdp_reshard_after_forward"},
+    {"experimental.context_parallel_degree", "parallelism.context_parallel_degree"},
+    {"experimental.context_parallel_rotate_method", "parallelism.context_parallel_rotate_method"},
+    {"experimental.pipeline_parallel_degree", "parallelism.pipeline_parallel_degree"},
+    {"experimental.pipeline_parallel_schedule", "parallelism.pipeline_parallel_schedule"},
+    {"experimental.enable_async_tensor_parallel", "parallelism.enable_async_tensor_parallel"},
+    {"float8.", "quantize.linear.float8."},
+    {"mx.", "quantize.linear.mx."},
+});
 
 void rename(std::vector<Setting>& settings) {
   for (Setting& setting : settings) {
-    const auto* const found =
-        std::find_if(kRenamed.begin(), kRenamed.end(), [&](const Renamed& row) {
-          return row.before.ends_with('.') ? setting.name.starts_with(row.before)
-                                           : setting.name == row.before;
-        });
+    const auto* const found = std::find_if(kRenamed.begin(), kRenamed.end(), [&](const Word& row) {
+      return row.theirs.ends_with('.') ? setting.name.starts_with(row.theirs)
+                                       : setting.name == row.theirs;
+    });
     if (found != kRenamed.end()) {
-      setting.name = std::string(found->since) + setting.name.substr(found->before.size());
+      setting.name = std::string(found->ours) + setting.name.substr(found->theirs.size());
     }
   }
 }

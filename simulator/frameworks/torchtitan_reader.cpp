@@ -13,9 +13,9 @@
 #include "frameworks/torchtitan_words.hpp"
 #include "frameworks/words.hpp"
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/framework_keys.hpp"
-#include "stepcast/config/value_message.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {
@@ -118,7 +118,7 @@ class TorchtitanReader {
         "is '" + flavor.substr(0, 60) + "' of '" + module.substr(0, 60) +
             "', which is not known here" +
             (names.empty() ? "; known are llama3, llama4, deepseek_v3, qwen3, gpt_oss"
-                           : "; known are " + comma_list(names) + did_you_mean(flavor, names)));
+                           : "; known are " + text_list(names) + did_you_mean(flavor, names)));
   }
 
   [[nodiscard]] std::int64_t layers() const { return parts_.model ? parts_.model->layers : 1; }
@@ -293,7 +293,7 @@ class TorchtitanReader {
       writer.field("recompute", "selective_op");
       return;
     }
-    const auto every = scan_whole(scalar_of(option), kCounts);
+    const auto every = scan_whole(scalar_at({}, option), kCounts);
     if (every.fault != NumberFault::kNone) {
       settings_.error("activation_checkpoint.selective_ac_option",
                       "must be op or a count of layers, not '" + option.substr(0, 60) + "'");
@@ -308,7 +308,6 @@ class TorchtitanReader {
       writer.field("recompute_layers", list_node(again));
     }
   }
-  static ConfigNode scalar_of(const std::string& text) { return text_setting({}, text, {}).value; }
 
   // --- plan ---
 

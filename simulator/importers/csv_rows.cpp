@@ -125,9 +125,9 @@ std::vector<std::string> texts_of(const CsvRow& row) {
   return texts;
 }
 
-// Makes `value` the whole number that `text` is, without zeros before it, or another number, or a
-// text, as a guarded one always is.
-void set_value(const CsvField& field, ConfigNode& value) {
+// The whole number that a field is, without zeros before it, or another number, or a text, as a
+// guarded one always is.
+ConfigNode value_of(const CsvField& field, const ConfigPlace& place) {
   const std::string& text = field.text;
   const char* end = text.data() + text.size();
   std::int64_t count = 0;
@@ -135,9 +135,10 @@ void set_value(const CsvField& field, ConfigNode& value) {
   double number = 0.0;
   const auto [stopped, fault] = std::from_chars(text.data(), end, number);
   const bool is_number = stopped == end && fault == std::errc{} && std::isfinite(number);
-  value.kind = ConfigNode::Kind::kScalar;
-  value.text = whole.ptr == end && whole.ec == std::errc{} ? std::to_string(count) : text;
+  const bool is_whole = whole.ptr == end && whole.ec == std::errc{};
+  ConfigNode value = scalar_at(place, is_whole ? std::to_string(count) : text);
   value.quoted = field.guarded || !is_number;
+  return value;
 }
 
 }  // namespace
@@ -177,20 +178,13 @@ std::vector<std::string> csv_names(std::string_view text) {
 
 ConfigNode mapping_of(const CsvRow& row, const std::vector<std::string>& names,
                       const std::string& file) {
-  ConfigNode mapping;
-  mapping.kind = ConfigNode::Kind::kMapping;
-  mapping.file = std::make_shared<const std::string>(file);
-  mapping.line = row.line;
-  mapping.column = 1;
+  ConfigNode mapping = empty_at({std::make_shared<const std::string>(file), row.line, 1},
+                                ConfigNode::Kind::kMapping);
   for (std::size_t i = 0; i < row.fields.size() && i < names.size(); ++i) {
     const CsvField& field = row.fields[i];
     if (!field.text.empty()) {
-      ConfigNode value;
-      value.file = mapping.file;
-      value.line = row.line;
-      value.column = field.column;
-      set_value(field, value);
-      mapping.entries.push_back({names[i], row.line, field.column, std::move(value)});
+      mapping.entries.push_back({names[i], row.line, field.column,
+                                 value_of(field, {mapping.file, row.line, field.column})});
     }
   }
   return mapping;

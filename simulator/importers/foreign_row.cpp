@@ -2,51 +2,11 @@
 #include "importers/foreign_row.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "importers/published_names.hpp"
+#include "stepcast/config/json_node.hpp"
 
 namespace stepcast {
-namespace {
-
-Record record_of_scalar(const ConfigNode& scalar) {
-  if (scalar.quoted) {
-    return scalar.text;
-  }
-  if (const std::optional<bool> flag = flag_of(scalar)) {
-    return *flag;
-  }
-  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
-  const ScannedNumber<std::int64_t> whole = scan_whole(scalar, {-kLargest - 1, kLargest});
-  return whole.fault == NumberFault::kNone ? Record(whole.value)
-                                           : Record(number_of(scalar).value_or(0.0));
-}
-
-Record record_of(const ConfigNode& value) {
-  switch (value.kind) {
-    case ConfigNode::Kind::kNull:
-      return {};
-    case ConfigNode::Kind::kScalar:
-      return record_of_scalar(value);
-    case ConfigNode::Kind::kSequence: {
-      Record list = Record::array();
-      for (const ConfigNode& item : value.items) {
-        list.push_back(record_of(item));
-      }
-      return list;
-    }
-    case ConfigNode::Kind::kMapping: {
-      Record object = Record::object();
-      for (const ConfigEntry& entry : value.entries) {
-        object[entry.key] = record_of(entry.value);
-      }
-      return object;
-    }
-  }
-  return {};
-}
-
-}  // namespace
 
 ForeignRow::ForeignRow(ConfigNode read, std::string_view called, ProfileCache& known,
                        Diagnostics& problems)
@@ -84,11 +44,8 @@ ConfigNode& ForeignRow::value_of(const std::string& key) {
   if (at != object.entries.end() && at->key == key) {
     return at->value;
   }
-  ConfigNode absent;
-  absent.file = object.file;
-  absent.line = object.line;
-  absent.column = object.column;
-  return object.entries.insert(at, {key, object.line, object.column, absent})->value;
+  ConfigNode absent = empty_at(object, ConfigNode::Kind::kNull);
+  return object.entries.insert(at, {key, object.line, object.column, std::move(absent)})->value;
 }
 
 void ForeignRow::set_text(const std::string& key, std::string text) {
@@ -121,7 +78,7 @@ ForeignOperator operator_in(const ForeignRow& row, MappingReader& fields,
   for (const ConfigEntry& entry : row.object.entries) {
     const bool own = std::ranges::find(of_the_row, entry.key) == of_the_row.end();
     if (own && fields.was_read(entry.key)) {
-      result.record[entry.key] = record_of(entry.value);
+      result.record[entry.key] = json_of(entry.value);
     }
   }
   return result;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "frameworks/bridge_recipe.hpp"
+#include "frameworks/words.hpp"
 #include "importers/published_names.hpp"
 #include "importers/stated_object.hpp"
 
@@ -235,10 +236,7 @@ void settle_mlperf(StatedObject& row, const DeviceSpec& device, Record& plan, Ru
     return;
   }
   const std::string id = row.text("id");
-  const auto* const known = std::ranges::find_if(
-      kSubmissions, [&](std::string_view system) { return mentions(id, system); },
-      &Submission::system);
-  if (known != kSubmissions.end()) {
+  if (const Submission* const known = row_within(kSubmissions, &Submission::system, id)) {
     return follow_submission(*known, plan, software, assumed);
   }
   software.base = "mlperf_lora_5.1";

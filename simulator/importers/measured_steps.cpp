@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "frameworks/words.hpp"
 #include "importers/published_names.hpp"
 #include "importers/stated_object.hpp"
 
@@ -17,10 +18,6 @@ constexpr std::array<NamedValue<Mode>, 6> kModes = {{{"fsdp", Mode::kFsdp},
                                                      {"ddp", Mode::kDdp},
                                                      {"cp", Mode::kCp},
                                                      {"local", Mode::kLocal}}};
-
-std::int64_t at_least_one(StatedObject& row, const char* key) {
-  return std::max<std::int64_t>(1, row.count(key).value_or(1));
-}
 
 // --- model --------------------------------------------------------------------------------------
 
@@ -74,8 +71,8 @@ Record model_of(StatedObject& row) {
 
 Mode mode_of(StatedObject& row) {
   const std::string written = row.text("mode");
-  const auto* const known = std::ranges::find(kModes, written, &NamedValue<Mode>::name);
-  if (known == kModes.end()) {
+  const NamedValue<Mode>* const known = row_with(kModes, &NamedValue<Mode>::name, written);
+  if (known == nullptr) {
     throw RefusedRow{"feature unsupported: the mode '" + written + "'"};
   }
   return known->value;
@@ -84,14 +81,14 @@ Mode mode_of(StatedObject& row) {
 Record plan_of(StatedObject& row, Mode mode, std::int64_t world) {
   const bool sharded = mode == Mode::kFsdp || mode == Mode::kTp || mode == Mode::kCp;
   Record plan = {{"zero", sharded ? 3 : 0}};
-  if (const std::int64_t ep = at_least_one(row, "ep"); ep > 1) {
+  if (const std::int64_t ep = row.degree("ep"); ep > 1) {
     plan["ep"] = ep;
   }
   if (mode == Mode::kTp) {
     plan["tp"] = row.required_count("tp");
   } else if (mode == Mode::kPp) {
     plan["pp"] = world;
-    plan["vpp"] = at_least_one(row, "v");
+    plan["vpp"] = row.degree("v");
     if (const std::string schedule = row.text("schedule"); !schedule.empty()) {
       plan["schedule"] = required_schedule(schedule);
     }
@@ -143,7 +140,7 @@ Record software_of(StatedObject& row, Mode mode, const Record& plan, std::int64_
 }
 
 Record training_of(StatedObject& row, Mode mode, const Record& plan, std::int64_t world) {
-  const std::int64_t mbs = at_least_one(row, "mbs");
+  const std::int64_t mbs = row.degree("mbs");
   const auto degree = [&plan](const char* key) { return plan.value(key, std::int64_t{1}); };
   const std::int64_t replicas =
       mode == Mode::kLocal
@@ -151,7 +148,7 @@ Record training_of(StatedObject& row, Mode mode, const Record& plan, std::int64_
           : std::max<std::int64_t>(1, world / degree("tp") / degree("pp") / degree("cp"));
   Record training = {{"sequence_length", row.required_count("seq")},
                      {"micro_batch_size", mbs},
-                     {"global_batch_size", mbs * at_least_one(row, "micro") * replicas}};
+                     {"global_batch_size", mbs * row.degree("micro") * replicas}};
   if (row.flag("fp8").value_or(false)) {
     training["dtype"] = "fp8";
   }
@@ -195,7 +192,7 @@ Record measured_step(StatedObject& row) {
 
 Record experiment_of(StatedObject& row, const std::string& gpu, Record& assumed) {
   const Mode mode = mode_of(row);
-  const std::int64_t world = at_least_one(row, "world");
+  const std::int64_t world = row.degree("world");
   // One host, whose GPUs share a switch. Local ranks do not talk: one of them is the cluster.
   Record experiment;
   experiment["model"] = model_of(row);

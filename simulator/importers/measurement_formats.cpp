@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "importers/row_readers.hpp"
+#include "stepcast/base/text_list.hpp"
 
 namespace stepcast {
 namespace {
@@ -156,84 +157,77 @@ constexpr Syntax kJson = Syntax::kJsonLines;
 constexpr Syntax kCsv = Syntax::kCsv;
 
 // Rows of GEMM need their model; one without it is told so by its format.
-constexpr auto kFormats = std::to_array<MeasurementFormat>(
-    {{"training runs", kJson, {"parallel", "measured"}, kTrainingRun, &read_training_run},
-     {"measured steps", kJson, {"case", "arch"}, kMeasuredStep, &read_measured_step},
-     {"host times", kJson, {"op", "s", "cpu", "torch"}, kHostTime, &read_host_time},
-     {"grouped GEMM",
-      kJson,
-      {"groups", "m_total", "kind", "s", "model"},
-      kGroupedGemmOfModel,
-      &read_measured_grouped_gemm},
-     {"GEMM", kJson, {"m", "n", "k", "kind", "model"}, kGemmOfModel, &read_measured_gemm},
-     {"operators with a time", kJson, {"kind", "gpu", "s"}, kTimedOperator, &read_timed_operator},
-     {"grouped GEMM",
-      kJson,
-      {"groups", "m_total", "kind", "s"},
-      kGroupedGemm,
-      &read_measured_grouped_gemm},
-     {"GEMM", kJson, {"m", "n", "k", "kind", "s"}, "", &read_measured_gemm},
-     {"sustained GEMM", kJson, {"m", "n", "k", "smi"}, kSustainedGemm, &kSustainedGemmRows},
-     {"GEMM in bursts", kJson, {"m", "n", "k", "duty", "data"}, kGemmInBursts, &kGemmInBurstsRows},
-     {"GEMM beside collectives",
-      kJson,
-      {"comm", "gemm", "gemm_s", "comm_s", "comm_bytes"},
-      kGemmBesideCollectives,
-      &read_gemm_beside_collectives},
-     {"attention in graphs",
-      kJson,
-      {"impl", "fwd_s", "bwd_s", "R"},
-      kAttentionInGraphs,
-      &kAttentionInGraphsRows},
-     {"attention", kJson, {"impl", "fwd_s", "bwd_s"}, kAttention, &kAttentionRows},
-     {"memory-bound kernels", kJson, {"op", "rows", "cols", "s"}, kMemoryBound, &kMemoryBoundRows},
-     {"collectives", kJson, {"op", "ranks", "bytes", "s"}, kCollective, &kCollectiveRows},
-     {"launches", kJson, {"op", "s"}, kLaunch, &read_launch},
-     {"nanotron grid",
-      kCsv,
-      {"tok/s/gpu", "batch_accum", "AllReduce (GB/s)", "after_pp_fix"},
-      kNanotronRun,
-      &read_nanotron_run},
-     {"vTrain runs",
-      kCsv,
-      {"# GPUs", "global batch", "iteration time (ms)"},
-      kVTrainRun,
-      &read_vtrain_run},
-     {"GEMM points", kCsv, {"sku", "m", "n", "k", "latency_us"}, kGemmPoint, &kGemmPoints},
-     {"attention points",
-      kCsv,
-      {"sku", "seqlen", "heads", "head_dim", "latency_us"},
-      kAttentionPoint,
-      &kAttentionPoints},
-     {"NCCL points",
-      kCsv,
-      {"sku", "op", "num_gpus", "bytes", "latency_us"},
-      kNcclPoint,
-      &kNcclPoints},
-     {"DeepEP points",
-      kCsv,
-      {"sku", "sms", "experts", "dispatch_us", "combine_us"},
-      kDeepEpPoint,
-      &kDeepEpPoints},
-     {"aiter attention",
-      kCsv,
-      {"seqlen_q", "hdim", "fwd_mi300x"},
-      kAiterAttention,
-      &read_aiter_attention},
-     {"operators of traces",
-      kCsv,
-      {"gpu", "category", "trans", "input_dims", "kernel_us_median"},
-      kTraceOperator,
-      &read_trace_operator,
-      Repeats::kMerged}});
-
-std::string listed(const std::vector<std::string_view>& names) {
-  std::string text;
-  for (const std::string_view name : names) {
-    text += (text.empty() ? "" : ", ") + std::string(name);
-  }
-  return text;
-}
+constexpr auto kFormats = std::to_array<MeasurementFormat>({
+    {"training runs", kJson, {"parallel", "measured"}, kTrainingRun, &read_training_run},
+    {"measured steps", kJson, {"case", "arch"}, kMeasuredStep, &read_measured_step},
+    {"host times", kJson, {"op", "s", "cpu", "torch"}, kHostTime, &read_host_time},
+    {"grouped GEMM",
+     kJson,
+     {"groups", "m_total", "kind", "s", "model"},
+     kGroupedGemmOfModel,
+     &read_measured_grouped_gemm},
+    {"GEMM", kJson, {"m", "n", "k", "kind", "model"}, kGemmOfModel, &read_measured_gemm},
+    {"operators with a time", kJson, {"kind", "gpu", "s"}, kTimedOperator, &read_timed_operator},
+    {"grouped GEMM",
+     kJson,
+     {"groups", "m_total", "kind", "s"},
+     kGroupedGemm,
+     &read_measured_grouped_gemm},
+    {"GEMM", kJson, {"m", "n", "k", "kind", "s"}, "", &read_measured_gemm},
+    {"sustained GEMM", kJson, {"m", "n", "k", "smi"}, kSustainedGemm, &kSustainedGemmRows},
+    {"GEMM in bursts", kJson, {"m", "n", "k", "duty", "data"}, kGemmInBursts, &kGemmInBurstsRows},
+    {"GEMM beside collectives",
+     kJson,
+     {"comm", "gemm", "gemm_s", "comm_s", "comm_bytes"},
+     kGemmBesideCollectives,
+     &read_gemm_beside_collectives},
+    {"attention in graphs",
+     kJson,
+     {"impl", "fwd_s", "bwd_s", "R"},
+     kAttentionInGraphs,
+     &kAttentionInGraphsRows},
+    {"attention", kJson, {"impl", "fwd_s", "bwd_s"}, kAttention, &kAttentionRows},
+    {"memory-bound kernels", kJson, {"op", "rows", "cols", "s"}, kMemoryBound, &kMemoryBoundRows},
+    {"collectives", kJson, {"op", "ranks", "bytes", "s"}, kCollective, &kCollectiveRows},
+    {"launches", kJson, {"op", "s"}, kLaunch, &read_launch},
+    {"nanotron grid",
+     kCsv,
+     {"tok/s/gpu", "batch_accum", "AllReduce (GB/s)", "after_pp_fix"},
+     kNanotronRun,
+     &read_nanotron_run},
+    {"vTrain runs",
+     kCsv,
+     {"# GPUs", "global batch", "iteration time (ms)"},
+     kVTrainRun,
+     &read_vtrain_run},
+    {"GEMM points", kCsv, {"sku", "m", "n", "k", "latency_us"}, kGemmPoint, &kGemmPoints},
+    {"attention points",
+     kCsv,
+     {"sku", "seqlen", "heads", "head_dim", "latency_us"},
+     kAttentionPoint,
+     &kAttentionPoints},
+    {"NCCL points",
+     kCsv,
+     {"sku", "op", "num_gpus", "bytes", "latency_us"},
+     kNcclPoint,
+     &kNcclPoints},
+    {"DeepEP points",
+     kCsv,
+     {"sku", "sms", "experts", "dispatch_us", "combine_us"},
+     kDeepEpPoint,
+     &kDeepEpPoints},
+    {"aiter attention",
+     kCsv,
+     {"seqlen_q", "hdim", "fwd_mi300x"},
+     kAiterAttention,
+     &read_aiter_attention},
+    {"operators of traces",
+     kCsv,
+     {"gpu", "category", "trans", "input_dims", "kernel_us_median"},
+     kTraceOperator,
+     &read_trace_operator,
+     Repeats::kMerged},
+});
 
 // What is missing to the format of which most is there, and the names that it would be read from:
 // "; nearest is GEMM points, which also needs sku: is it 'gpu'?"
@@ -260,8 +254,8 @@ std::string nearest_format(Syntax syntax, const std::vector<std::string>& names)
   std::ranges::copy_if(names, std::back_inserter(others), [nearest](std::string_view name) {
     return std::ranges::find(nearest->names, name) == nearest->names.end();
   });
-  return "; nearest is " + std::string(nearest->name) + ", which also needs " + listed(missing) +
-         (others.empty() ? "" : " beside " + listed(others));
+  return "; nearest is " + std::string(nearest->name) + ", which also needs " + text_list(missing) +
+         (others.empty() ? "" : " beside " + text_list(others));
 }
 
 }  // namespace
@@ -284,7 +278,7 @@ const MeasurementFormat& format_of(Syntax syntax, const std::vector<std::string>
   }
   throw ConfigError({file, 1, 1},
                     "unknown format: the " + std::string(syntax == kJson ? "keys" : "columns") +
-                        " of the first line are those of none of " + listed(known) +
+                        " of the first line are those of none of " + text_list(known) +
                         nearest_format(syntax, names) + "; 'stepcast list formats' shows them");
 }
 

@@ -3,87 +3,80 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
 
+#include "frameworks/setting.hpp"
+#include "frameworks/words.hpp"
 #include "importers/stated_object.hpp"
 
 namespace stepcast {
 namespace {
 
 constexpr std::array kModels = {
-    Alias{"DeepSeek-V2-236B", "deepseek_v2"},
-    Alias{"DeepSeek-V2-Lite-16B", "deepseek_v2_lite"},
-    Alias{"DeepSeek-V3-16B (torchtitan flavor)", "deepseek_v3_16b"},
-    Alias{"DeepSeek-V3-671B", "deepseek_v3"},
-    Alias{"GPT 1.7B (Megatron)", "megatron_gpt_1.7b"},
-    Alias{"GPT 119B (Megatron)", "megatron_gpt_119b"},
-    Alias{"GPT 16B (Megatron)", "megatron_gpt_16b"},
-    Alias{"GPT 177B (Megatron)", "megatron_gpt_177b"},
-    Alias{"GPT 314B (Megatron)", "megatron_gpt_314b"},
-    Alias{"GPT 32B (Megatron)", "megatron_gpt_32b"},
-    Alias{"GPT 462B (Megatron)", "megatron_gpt_462b"},
-    Alias{"GPT 7.1B (Megatron)", "megatron_gpt_7.1b"},
-    Alias{"GPT 70B (Megatron)", "megatron_gpt_70b"},
-    Alias{"GPT-2 XL 1.5B", "gpt2_xl"},
-    Alias{"GPT-3-175B", "gpt3_175b"},
-    Alias{"GPT-3-5B", "gpt3_5b"},
-    Alias{"GPT-OSS-120B", "gpt_oss_120b"},
-    Alias{"Grok-1-314B", "grok1_nemo"},
-    Alias{"InternLM-7B", "internlm_7b"},
-    Alias{"Llama-2-70B", "llama2_70b"},
-    Alias{"Llama-2-7B", "llama2_7b"},
-    Alias{"Llama-3-70B 4-layer proxy", "llama3_70b_4l"},
-    Alias{"Llama-3.1-405B", "llama3.1_405b"},
-    Alias{"Llama-3.1-405B (SimuMax variant kv_heads=16)", "llama3.1_405b_kv16"},
-    Alias{"Llama-3/3.1-70B", "llama3.1_70b"},
-    Alias{"Llama-3/3.1-8B", "llama3.1_8b"},
-    Alias{"Llama-4-Maverick-400B", "llama4_17b128e"},
-    Alias{"Llama-like 70B (arch not stated)", "llama2_70b"},
-    Alias{"MPT-125m", "mpt_125m"},
-    Alias{"MPT-13b", "mpt_13b"},
-    Alias{"MPT-1b", "mpt_1b"},
-    Alias{"MPT-30b", "mpt_30b"},
-    Alias{"MPT-350m", "mpt_350m"},
-    Alias{"MPT-3b", "mpt_3b"},
-    Alias{"MPT-70b", "mpt_70b"},
-    Alias{"MPT-760m", "mpt_760m"},
-    Alias{"MPT-7b", "mpt_7b"},
-    Alias{"Mixtral-8x22B", "mixtral_8x22b"},
-    Alias{"Mixtral-8x7B", "mixtral_8x7b"},
-    Alias{"Nemotron4-15B", "nemotron4_15b"},
-    Alias{"Nemotron4-340B", "nemotron4_340b"},
-    Alias{"OLMo2-7B", "olmo2_7b"},
-    Alias{"Qwen3-235B-A22B", "qwen3_235b_a22b"},
-    Alias{"Qwen3-30B-A3B", "qwen3_30b_a3b"},
-    Alias{"Qwen3-32B", "qwen3_32b"},
-    Alias{"Qwen3-4B", "qwen3_4b"},
-    Alias{"megatron_1t", "megatron_1t"},
-    Alias{"megatron_22b", "megatron_22b"},
-    Alias{"megatron_530b", "megatron_530b"},
-    Alias{"megatron_175b", "gpt3_175b"},
+    Word{"DeepSeek-V2-236B", "deepseek_v2"},
+    Word{"DeepSeek-V2-Lite-16B", "deepseek_v2_lite"},
+    Word{"DeepSeek-V3-16B (torchtitan flavor)", "deepseek_v3_16b"},
+    Word{"DeepSeek-V3-671B", "deepseek_v3"},
+    Word{"GPT 1.7B (Megatron)", "megatron_gpt_1.7b"},
+    Word{"GPT 119B (Megatron)", "megatron_gpt_119b"},
+    Word{"GPT 16B (Megatron)", "megatron_gpt_16b"},
+    Word{"GPT 177B (Megatron)", "megatron_gpt_177b"},
+    Word{"GPT 314B (Megatron)", "megatron_gpt_314b"},
+    Word{"GPT 32B (Megatron)", "megatron_gpt_32b"},
+    Word{"GPT 462B (Megatron)", "megatron_gpt_462b"},
+    Word{"GPT 7.1B (Megatron)", "megatron_gpt_7.1b"},
+    Word{"GPT 70B (Megatron)", "megatron_gpt_70b"},
+    Word{"GPT-2 XL 1.5B", "gpt2_xl"},
+    Word{"GPT-3-175B", "gpt3_175b"},
+    Word{"GPT-3-5B", "gpt3_5b"},
+    Word{"GPT-OSS-120B", "gpt_oss_120b"},
+    Word{"Grok-1-314B", "grok1_nemo"},
+    Word{"InternLM-7B", "internlm_7b"},
+    Word{"Llama-2-70B", "llama2_70b"},
+    Word{"Llama-2-7B", "llama2_7b"},
+    Word{"Llama-3-70B 4-layer proxy", "llama3_70b_4l"},
+    Word{"Llama-3.1-405B", "llama3.1_405b"},
+    Word{"Llama-3.1-405B (SimuMax variant kv_heads=16)", "llama3.1_405b_kv16"},
+    Word{"Llama-3/3.1-70B", "llama3.1_70b"},
+    Word{"Llama-3/3.1-8B", "llama3.1_8b"},
+    Word{"Llama-4-Maverick-400B", "llama4_17b128e"},
+    Word{"Llama-like 70B (arch not stated)", "llama2_70b"},
+    Word{"MPT-125m", "mpt_125m"},
+    Word{"MPT-13b", "mpt_13b"},
+    Word{"MPT-1b", "mpt_1b"},
+    Word{"MPT-30b", "mpt_30b"},
+    Word{"MPT-350m", "mpt_350m"},
+    Word{"MPT-3b", "mpt_3b"},
+    Word{"MPT-70b", "mpt_70b"},
+    Word{"MPT-760m", "mpt_760m"},
+    Word{"MPT-7b", "mpt_7b"},
+    Word{"Mixtral-8x22B", "mixtral_8x22b"},
+    Word{"Mixtral-8x7B", "mixtral_8x7b"},
+    Word{"Nemotron4-15B", "nemotron4_15b"},
+    Word{"Nemotron4-340B", "nemotron4_340b"},
+    Word{"OLMo2-7B", "olmo2_7b"},
+    Word{"Qwen3-235B-A22B", "qwen3_235b_a22b"},
+    Word{"Qwen3-30B-A3B", "qwen3_30b_a3b"},
+    Word{"Qwen3-32B", "qwen3_32b"},
+    Word{"Qwen3-4B", "qwen3_4b"},
+    Word{"megatron_1t", "megatron_1t"},
+    Word{"megatron_22b", "megatron_22b"},
+    Word{"megatron_530b", "megatron_530b"},
+    Word{"megatron_175b", "gpt3_175b"},
 };
 
-constexpr std::array kSchedules = {
-    Alias{"1F1B", "1f1b"},
-    Alias{"1f1b", "1f1b"},
-    Alias{"Interleaved1F1B", "interleaved_1f1b"},
-    Alias{"interleaved", "interleaved_1f1b"},
-    Alias{"1f1b-interleaved", "interleaved_1f1b"},
-    Alias{"1f1b-interleaved-vpp3", "interleaved_1f1b"},
-    Alias{"1f1b-interleaved-vpp4", "interleaved_1f1b"},
-    Alias{"GPipe", "gpipe"},
-    Alias{"gpipe", "gpipe"},
-    Alias{"ZBVZeroBubble", "zbv"},
-    Alias{"zbv", "zbv"},
-    Alias{"zbv-formatted", "zbv"},
-    Alias{"zero-bubble", "zb_h1"},
-    Alias{"zbb", "zb_h1"},
-    Alias{"v-half", "v_half"},
-    Alias{"v-min", "v_min"},
-    Alias{"DualPipeV", "dualpipev"},
-    Alias{"InterleavedZeroBubble", "interleaved_zero_bubble"},
-    Alias{"izb", "interleaved_zero_bubble"},
-};
+// The names of each schedule, with blanks between them.
+constexpr auto kSchedules = std::to_array<Word>({
+    {"1F1B 1f1b", "1f1b"},
+    {"Interleaved1F1B interleaved 1f1b-interleaved 1f1b-interleaved-vpp3 1f1b-interleaved-vpp4",
+     "interleaved_1f1b"},
+    {"GPipe gpipe", "gpipe"},
+    {"ZBVZeroBubble zbv zbv-formatted", "zbv"},
+    {"zero-bubble zbb", "zb_h1"},
+    {"v-half", "v_half"},
+    {"v-min", "v_min"},
+    {"DualPipeV", "dualpipev"},
+    {"InterleavedZeroBubble izb", "interleaved_zero_bubble"},
+});
 
 // A part by the word that names it, the words that tell it from its sisters, and the words that
 // say no more than that: a name with any other word is another part.
@@ -230,57 +223,43 @@ std::string without_versions(std::string_view text) {
 
 // --- sources ----------------------------------------------------------------------------------
 
-constexpr std::array kSources = {
-    PublishedSource{"amd-maxtext-slurm", "maxtext-slurm"},
-    PublishedSource{"amd-primus-dsv4", "Primus"},
-    PublishedSource{"amd-primus-moe-package", "Primus"},
-    PublishedSource{"amd-primus-moe-package-2", "Primus"},
-    PublishedSource{"amd-primus-pipeline", "Primus"},
-    PublishedSource{"amd-primus-projection", "Primus"},
-    PublishedSource{"colossalai-readme", "ColossalAI"},
-    PublishedSource{"deepseek-v3-readme", "DeepSeek-V3"},
-    PublishedSource{"gdn-1b-tuning-guide", "Primus"},
-    PublishedSource{"google-gpu-recipes", "gpu-recipes"},
-    PublishedSource{"internevo", "InternEvo"},
-    PublishedSource{"llama3-paper-table", "glennklockwood.com"},
-    PublishedSource{"megatron-bridge", "Megatron-Bridge"},
-    PublishedSource{"megatron-lm-llama-example", "Megatron-LM"},
-    PublishedSource{"megatron-lm-readme", "Megatron-LM"},
-    PublishedSource{"mlperf-training", "training_results"},
-    PublishedSource{"mlperf-training-v6.0", "training_results"},
-    PublishedSource{"nvidia-dgxc-benchmarking", "dgxc-benchmarking"},
-    PublishedSource{"olmo-core", "OLMo-core"},
-    PublishedSource{"primus-commit-log", "Primus"},
-    PublishedSource{"primus-fla-parity", "Primus"},
-    PublishedSource{"primus-gptoss20b-mlperf", "Primus"},
-    PublishedSource{"primus-maxtext-commits", "Primus"},
-    PublishedSource{"primus-maxtext-mi325x-memory", "Primus"},
-    PublishedSource{"primus-mlperf-examples", "Primus"},
-    PublishedSource{"primus-qwen3-235b-lora", "Primus"},
-    PublishedSource{"primus-turbo-expert-gemm", "Primus-Turbo"},
-    PublishedSource{"primus-turbo-gfx1250", "Primus-Turbo"},
-    PublishedSource{"primus-turbo-qwen3-ladder", "Primus"},
-    PublishedSource{"primus-v4-routing", "Primus"},
-    PublishedSource{"pytorch-blog-nebius-b200", "pytorch.org"},
-    PublishedSource{"rocm-cvs", "cvs"},
-    PublishedSource{"rocm-te-issues", "TransformerEngine"},
-    PublishedSource{"sonicmoe-ep-pr54", "sonic-moe"},
-    PublishedSource{"torchtitan-distmoe-gb300", "torchtitan"},
-    PublishedSource{"torchtitan-pr-deepep", "torchtitan"},
-    PublishedSource{"simumax-b200",
-                    "SimuMax",
-                    true,
-                    {"megatron_eager", "megatron_eager_mla",
-                     "the source's scripts run Megatron-LM without CUDA graphs and without "
-                     "overlap of gradients"}},
+// The keys of each publisher, with blanks between them.
+struct Publisher {
+  std::string_view keys;
+  PublishedSource source;
 };
+constexpr auto kPublishers = std::to_array<Publisher>({
+    {"amd-maxtext-slurm", {"maxtext-slurm"}},
+    {"amd-primus-dsv4 amd-primus-moe-package amd-primus-moe-package-2 amd-primus-pipeline "
+     "amd-primus-projection gdn-1b-tuning-guide primus-commit-log primus-fla-parity "
+     "primus-gptoss20b-mlperf primus-maxtext-commits primus-maxtext-mi325x-memory "
+     "primus-mlperf-examples primus-qwen3-235b-lora primus-turbo-qwen3-ladder primus-v4-routing",
+     {"Primus"}},
+    {"colossalai-readme", {"ColossalAI"}},
+    {"deepseek-v3-readme", {"DeepSeek-V3"}},
+    {"google-gpu-recipes", {"gpu-recipes"}},
+    {"internevo", {"InternEvo"}},
+    {"llama3-paper-table", {"glennklockwood.com"}},
+    {"megatron-bridge", {"Megatron-Bridge"}},
+    {"megatron-lm-llama-example megatron-lm-readme", {"Megatron-LM"}},
+    {"mlperf-training mlperf-training-v6.0", {"training_results"}},
+    {"nvidia-dgxc-benchmarking", {"dgxc-benchmarking"}},
+    {"olmo-core", {"OLMo-core"}},
+    {"primus-turbo-expert-gemm primus-turbo-gfx1250", {"Primus-Turbo"}},
+    {"pytorch-blog-nebius-b200", {"pytorch.org"}},
+    {"rocm-cvs", {"cvs"}},
+    {"rocm-te-issues", {"TransformerEngine"}},
+    {"sonicmoe-ep-pr54", {"sonic-moe"}},
+    {"torchtitan-distmoe-gb300 torchtitan-pr-deepep", {"torchtitan"}},
+    {"simumax-b200",
+     {"SimuMax",
+      true,
+      {"megatron_eager", "megatron_eager_mla",
+       "the source's scripts run Megatron-LM without CUDA graphs and without overlap of "
+       "gradients"}}},
+});
 
 }  // namespace
-
-std::string ours_in(std::span<const Alias> table, std::string_view published) {
-  const auto known = std::ranges::find(table, published, &Alias::published);
-  return known == table.end() ? std::string() : std::string(known->ours);
-}
 
 FrameworkFamily family_of(std::string_view software) {
   const auto* const known = std::ranges::find_if(kFamilies, [software](const SetFamily& family) {
@@ -289,9 +268,16 @@ FrameworkFamily family_of(std::string_view software) {
   return known == kFamilies.end() ? FrameworkFamily::kOther : known->family;
 }
 
-std::string model_for(std::string_view published) { return ours_in(kModels, published); }
+std::string model_for(std::string_view published) {
+  return std::string(ours_of(kModels, published));
+}
 
-std::string schedule_for(std::string_view published) { return ours_in(kSchedules, published); }
+std::string schedule_for(std::string_view published) {
+  const auto* const known = std::ranges::find_if(
+      kSchedules, [published](std::string_view names) { return is_among(names, published); },
+      &Word::theirs);
+  return known == kSchedules.end() ? std::string() : std::string(known->ours);
+}
 
 std::string gpu_for(std::string_view published, const std::vector<std::string>& profiles) {
   if (std::ranges::find(profiles, published) != profiles.end()) {
@@ -315,8 +301,9 @@ SoftwareName software_for(std::string_view framework) {
 }
 
 PublishedSource published_source(std::string_view key) {
-  const auto* const known = std::ranges::find(kSources, key, &PublishedSource::key);
-  return known == kSources.end() ? PublishedSource{key, key} : *known;
+  const auto* const known = std::ranges::find_if(
+      kPublishers, [key](std::string_view keys) { return is_among(keys, key); }, &Publisher::keys);
+  return known == kPublishers.end() ? PublishedSource{key} : known->source;
 }
 
 }  // namespace stepcast

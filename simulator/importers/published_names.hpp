@@ -4,7 +4,6 @@
 // text.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,14 +19,6 @@ std::string gpu_for(std::string_view published, const std::vector<std::string>& 
 
 // A pipeline schedule as a plan has it.
 std::string schedule_for(std::string_view published);
-
-// A name of a source's, and ours.
-struct Alias {
-  std::string_view published;
-  std::string_view ours;
-};
-// What a table has for a name; empty: it has it not.
-std::string ours_in(std::span<const Alias> table, std::string_view published);
 
 // Of the frameworks whose runs need more than a name to find their set.
 enum class FrameworkFamily {
@@ -63,7 +54,6 @@ struct SourceSoftware {
 };
 
 struct PublishedSource {
-  std::string_view key;
   // Who published: releases, branches and reports of one project are one source, whose runs share
   // machines and habits, so that their errors are held out together.
   std::string_view id;

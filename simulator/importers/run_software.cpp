@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "frameworks/words.hpp"
 #include "importers/published_names.hpp"
 #include "importers/stated_object.hpp"
 #include "stepcast/base/decimal_text.hpp"
@@ -18,20 +19,19 @@ namespace {
 // --- the dispatcher -----------------------------------------------------------------------------
 
 constexpr std::array kDispatchers = {
-    Alias{"hybridep", "hybridep"},
-    Alias{"deepep", "deepep"},
-    Alias{"minimal_async_ep", "minimal_async_ep"},
-    Alias{"allgather", "allgather"},
-    Alias{"alltoall", "alltoall"},
-    Alias{"standard-a2a", "alltoall"},
+    Word{"hybridep", "hybridep"},
+    Word{"deepep", "deepep"},
+    Word{"minimal_async_ep", "minimal_async_ep"},
+    Word{"allgather", "allgather"},
+    Word{"alltoall", "alltoall"},
+    Word{"standard-a2a", "alltoall"},
 };
 
 // The dispatcher that a run names. A padded capacity spares the host its wait for the sizes.
 void set_dispatcher(const std::string& stated, bool by_feature, RunSoftware& software) {
   const std::string text = short_remark(stated);
-  const auto* const named = std::ranges::find_if(
-      kDispatchers, [&](std::string_view part) { return mentions(text, part); }, &Alias::published);
-  if (named == kDispatchers.end()) {
+  const Word* const named = row_within(kDispatchers, &Word::theirs, text);
+  if (named == nullptr) {
     refuse("the dispatcher", stated);
   }
   const std::string_view dispatcher = named->ours;
@@ -126,8 +126,8 @@ void read_graph(StatedObject& overlap, const RunModel& model, RunSoftware& softw
   if (written.empty()) {
     return;
   }
-  const auto* const known = std::ranges::find(kGraphs, written, &GraphName::published);
-  if (known == kGraphs.end()) {
+  const GraphName* const known = row_with(kGraphs, &GraphName::published, written);
+  if (known == nullptr) {
     refuse("the CUDA graph", written);
   }
   software.changes["cuda_graph"] = known->captured;
@@ -186,10 +186,11 @@ void read_schedule(StatedObject& overlap, Record& plan) {
 
 // Ours for what the row states as `key`, which `what` calls in a refusal; empty if it states
 // nothing.
-std::string ours_for(StatedObject& overlap, const char* key, std::span<const Alias> table,
-                     const std::string& what) {
+template <std::size_t N>
+std::string_view ours_for(StatedObject& overlap, const char* key, const std::array<Word, N>& table,
+                          const std::string& what) {
   const std::string written = overlap.text(key);
-  std::string ours = ours_in(table, written);
+  const std::string_view ours = ours_of(table, written);
   if (ours.empty() && !written.empty()) {
     refuse(what, written);
   }
@@ -197,22 +198,22 @@ std::string ours_for(StatedObject& overlap, const char* key, std::span<const Ali
 }
 
 void read_attention(StatedObject& overlap, RunSoftware& software) {
-  constexpr std::array kKernels = {Alias{"FA2", "flash2"}, Alias{"FA3", "flash3"}};
-  const std::string kernel = ours_for(overlap, "attn", kKernels, "the attention kernel");
+  constexpr std::array kKernels = {Word{"FA2", "flash2"}, Word{"FA3", "flash3"}};
+  const std::string_view kernel = ours_for(overlap, "attn", kKernels, "the attention kernel");
   if (!kernel.empty()) {
     software.changes["attention"] = kernel;
   }
 }
 
 void read_context_exchange(StatedObject& overlap, Record& plan) {
-  constexpr std::array kAlgorithms = {Alias{"a2a", "all_to_all"}, Alias{"p2p", "ring"},
-                                      Alias{"all_gather", "all_gather"},
-                                      Alias{"allgather", "all_gather"}};
+  constexpr std::array kAlgorithms = {Word{"a2a", "all_to_all"}, Word{"p2p", "ring"},
+                                      Word{"all_gather", "all_gather"},
+                                      Word{"allgather", "all_gather"}};
   if (plan.value("cp", 1) == 1) {
     overlap.ignore("cp_comm_type");
     return;
   }
-  const std::string algorithm =
+  const std::string_view algorithm =
       ours_for(overlap, "cp_comm_type", kAlgorithms, "the context parallelism by");
   if (!algorithm.empty()) {
     plan["cp_algorithm"] = algorithm;

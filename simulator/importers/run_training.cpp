@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "frameworks/words.hpp"
 #include "importers/published_names.hpp"
 #include "importers/stated_object.hpp"
 #include "stepcast/base/ascii.hpp"
@@ -18,15 +19,15 @@ bool scales_blocks(const DeviceSpec& device) {
 }
 
 constexpr std::array kModules = {
-    Alias{"layernorm", "layernorm"},
-    Alias{"moe_act", "moe_act"},
-    Alias{"mlp_act", "mlp_act"},
-    Alias{"mla_up_proj", "mla_up_proj"},
-    Alias{"shared_experts", "shared_experts"},
-    Alias{"mlp", "mlp"},
-    Alias{"moe", "moe"},
-    Alias{"core", "core_attn"},
-    Alias{"core_attn", "core_attn"},
+    Word{"layernorm", "layernorm"},
+    Word{"moe_act", "moe_act"},
+    Word{"mlp_act", "mlp_act"},
+    Word{"mla_up_proj", "mla_up_proj"},
+    Word{"shared_experts", "shared_experts"},
+    Word{"mlp", "mlp"},
+    Word{"moe", "moe"},
+    Word{"core", "core_attn"},
+    Word{"core_attn", "core_attn"},
 };
 
 bool is_no_part_of_a_name(char c) { return !ascii::is_alphanumeric(c) && c != '_'; }
@@ -40,8 +41,8 @@ Record selective(const std::string& text, const std::string& framework, Record& 
     return {{"recompute", "selective_op"}};
   }
   Record modules = Record::array();
-  for (const Alias& known : kModules) {
-    if (names(known.published) && std::ranges::find(modules, known.ours) == modules.end()) {
+  for (const Word& known : kModules) {
+    if (names(known.theirs) && std::ranges::find(modules, known.ours) == modules.end()) {
       modules.push_back(known.ours);
     }
   }

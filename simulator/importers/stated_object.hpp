@@ -37,6 +37,10 @@ class StatedObject {
   nlohmann::json value(const std::string& key);
   // The count, or RefusedRow if it is absent or not positive.
   std::int64_t required_count(const std::string& key);
+  // At least 1, which stands where nothing is stated.
+  std::int64_t degree(const std::string& key) {
+    return std::max<std::int64_t>(1, count(key).value_or(1));
+  }
   // A key that is known and says nothing about what ran.
   void ignore(const std::string& key) { asked_.insert(key); }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "frameworks/words.hpp"
 #include "importers/published_names.hpp"
 #include "trace_reader/work_shape.hpp"
 
@@ -52,8 +53,8 @@ constexpr std::array kLayouts = {Layout{"NT", "fwd", false}, Layout{"NN", "dgrad
                                  Layout{"TN", "wgrad", false}, Layout{"TT", "dgrad", true}};
 
 std::string prepare_gemm(ForeignRow& row, const std::string& trans) {
-  const auto* const layout = std::ranges::find(kLayouts, trans, &Layout::trans);
-  if (layout == kLayouts.end()) {
+  const Layout* const layout = row_with(kLayouts, &Layout::trans, trans);
+  if (layout == nullptr) {
     throw RefusedRow{"input missing: the layout of the operands"};
   }
   row.rename("B", "batch");
@@ -171,9 +172,9 @@ std::int64_t count_in(const json& object, const char* key) {
 
 std::string prepare_collective(ForeignRow& row, const std::string& op, const std::string& dtype,
                                const std::string& extra) {
-  const auto* const known =
-      std::ranges::find(kTracedCollectives, op, &PublishedCollective::published);
-  if (known == kTracedCollectives.end()) {
+  const PublishedCollective* const known =
+      row_with(kTracedCollectives, &PublishedCollective::published, op);
+  if (known == nullptr) {
     throw RefusedRow{"feature unsupported: the collective " + op};
   }
   const json parsed = json::parse(extra, nullptr, false);

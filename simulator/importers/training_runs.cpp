@@ -11,11 +11,6 @@
 namespace stepcast {
 namespace {
 
-// A degree that is 1 where nothing else is stated.
-std::int64_t degree(StatedObject& parallel, const char* key) {
-  return std::max<std::int64_t>(1, parallel.count(key).value_or(1));
-}
-
 // --- plan ----------------------------------------------------------------------------------------
 
 // A row's degrees, and the ranks that hold one copy of its data.
@@ -32,8 +27,8 @@ struct Degrees {
 };
 
 Degrees degrees_of(StatedObject& parallel, std::int64_t gpus) {
-  Degrees degrees{degree(parallel, "tp"), degree(parallel, "pp"), 1, degree(parallel, "cp"), gpus};
-  const std::int64_t vpp = degree(parallel, "vpp");
+  Degrees degrees{parallel.degree("tp"), parallel.degree("pp"), 1, parallel.degree("cp"), gpus};
+  const std::int64_t vpp = parallel.degree("vpp");
   degrees.vpp = degrees.pp > 1 ? vpp : 1;
   parallel.ignore("dp");  // follows from the others and the GPUs
   return degrees;
@@ -42,7 +37,7 @@ Degrees degrees_of(StatedObject& parallel, std::int64_t gpus) {
 // Megatron's expert-tensor-parallel-size is that of the rest by default.
 void add_experts(StatedObject& parallel, const std::string& software, std::int64_t tp, Record& plan,
                  Record& assumed) {
-  plan["ep"] = degree(parallel, "ep");
+  plan["ep"] = parallel.degree("ep");
   if (const auto etp = parallel.count("etp")) {
     plan["etp"] = *etp;
     return;
@@ -59,7 +54,7 @@ void add_experts(StatedObject& parallel, const std::string& software, std::int64
 
 // FSDP degrees are published without context parallelism, which shards as well.
 void add_sharding(StatedObject& parallel, const Degrees& degrees, Record& plan) {
-  const std::int64_t fsdp = degree(parallel, "fsdp");
+  const std::int64_t fsdp = parallel.degree("fsdp");
   const std::int64_t zero = parallel.count("zero").value_or(1);
   plan["zero"] = fsdp > 1 ? 3 : zero;
   const std::int64_t replicas = degrees.dp() * degrees.cp;

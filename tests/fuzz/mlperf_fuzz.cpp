@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frameworks/mlperf_import.hpp"
+#include "frameworks/megatron_import.hpp"
 #include "fuzz/import_promise.hpp"
 
 namespace stepcast::fuzz {

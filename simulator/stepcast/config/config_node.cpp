@@ -41,23 +41,12 @@ void refuse_binary(std::string_view text, const std::string& name) {
   }
 }
 
-ConfigNode scalar_mapping_for(std::string_view key, ConfigNode value) {
-  ConfigNode mapping;
-  mapping.kind = ConfigNode::Kind::kMapping;
-  mapping.file = value.file;
-  mapping.line = value.line;
-  mapping.column = value.column;
-  mapping.entries.push_back({std::string(key), value.line, 1, std::move(value)});
-  return mapping;
-}
-
 void assign(ConfigNode& mapping, std::string_view dotted_key, ConfigNode value) {
   const std::size_t dot = dotted_key.find('.');
   const std::string_view key = dotted_key.substr(0, dot);
-  const auto entry = std::find_if(mapping.entries.begin(), mapping.entries.end(),
-                                  [&](const ConfigEntry& e) { return e.key == key; });
+  ConfigEntry* const entry = mapping.entry(key);
   if (dot == std::string_view::npos) {
-    if (entry == mapping.entries.end()) {
+    if (entry == nullptr) {
       mapping.entries.push_back({std::string(key), 1, 1, std::move(value)});
     } else {
       entry->value = std::move(value);
@@ -65,9 +54,8 @@ void assign(ConfigNode& mapping, std::string_view dotted_key, ConfigNode value) 
     return;
   }
   const std::string_view rest = dotted_key.substr(dot + 1);
-  if (entry == mapping.entries.end()) {
-    ConfigNode inner = scalar_mapping_for(rest, value);
-    inner.entries.clear();
+  if (entry == nullptr) {
+    ConfigNode inner = empty_at(value, ConfigNode::Kind::kMapping);
     assign(inner, rest, std::move(value));
     mapping.entries.push_back({std::string(key), 1, 1, std::move(inner)});
     return;
@@ -75,11 +63,11 @@ void assign(ConfigNode& mapping, std::string_view dotted_key, ConfigNode value) 
   ConfigNode& inner = entry->value;
   if (inner.kind == ConfigNode::Kind::kScalar && key == "software") {
     // A named set with one switch changed: {base: name, switch: value}.
-    ConfigNode name = inner;
-    inner = scalar_mapping_for("base", std::move(name));
+    ConfigNode set = empty_at(inner, ConfigNode::Kind::kMapping);
+    set.entries.push_back({"base", inner.line, 1, std::move(inner)});
+    inner = std::move(set);
   } else if (inner.kind == ConfigNode::Kind::kNull) {
-    inner = scalar_mapping_for(rest, value);
-    inner.entries.clear();
+    inner = empty_at(value, ConfigNode::Kind::kMapping);
   } else if (inner.kind != ConfigNode::Kind::kMapping) {
     throw ConfigError(value.location(), "'" + std::string(key) + "' is not a mapping, so '" +
                                             std::string(rest) + "' cannot be set in it");
@@ -142,9 +130,21 @@ const ConfigEntry* ConfigNode::entry(std::string_view key) const {
   return found == entries.end() ? nullptr : &*found;
 }
 
+ConfigEntry* ConfigNode::entry(std::string_view key) {
+  return const_cast<ConfigEntry*>(std::as_const(*this).entry(key));
+}
+
 const ConfigNode* ConfigNode::find(std::string_view key) const {
   const ConfigEntry* found = entry(key);
   return found == nullptr ? nullptr : &found->value;
+}
+
+ConfigNode empty_at(const ConfigPlace& place, ConfigNode::Kind kind) {
+  return {place, kind, {}, false, {}, {}};
+}
+
+ConfigNode scalar_at(const ConfigPlace& place, std::string text) {
+  return {place, ConfigNode::Kind::kScalar, std::move(text), false, {}, {}};
 }
 
 ConfigNode parse_config(std::string_view text, const std::string& name) {
@@ -221,10 +221,8 @@ void apply_overrides(ConfigNode& root, const std::vector<Override>& overrides) {
 
 ConfigNode changed(ConfigNode base, const ConfigNode& changes) {
   for (const ConfigEntry& change : changes.entries) {
-    const auto same =
-        std::find_if(base.entries.begin(), base.entries.end(),
-                     [&](const ConfigEntry& entry) { return entry.key == change.key; });
-    if (same == base.entries.end()) {
+    ConfigEntry* const same = base.entry(change.key);
+    if (same == nullptr) {
       base.entries.push_back(change);
       continue;
     }

@@ -22,7 +22,16 @@ inline constexpr std::size_t kLargestConfig = 4U << 20U;  // bytes
 
 struct ConfigEntry;
 
-struct ConfigNode {
+// Where in a file something stands; without a file it was not read from one.
+struct ConfigPlace {
+  std::shared_ptr<const std::string> file;
+  int line = 0;
+  int column = 0;
+
+  [[nodiscard]] Location location() const { return {file ? *file : std::string{}, line, column}; }
+};
+
+struct ConfigNode : ConfigPlace {
   enum class Kind { kNull, kScalar, kSequence, kMapping };
 
   Kind kind = Kind::kNull;
@@ -30,15 +39,12 @@ struct ConfigNode {
   bool quoted = false;               // a quoted scalar is text, never a number or a truth value
   std::vector<ConfigNode> items;     // of a sequence
   std::vector<ConfigEntry> entries;  // of a mapping, in the order of the file
-  std::shared_ptr<const std::string> file;
-  int line = 0;
-  int column = 0;
 
-  [[nodiscard]] Location location() const { return {file ? *file : std::string{}, line, column}; }
   // The value of `key` in a mapping, or null.
   [[nodiscard]] const ConfigNode* find(std::string_view key) const;
   // The same with its key.
   [[nodiscard]] const ConfigEntry* entry(std::string_view key) const;
+  [[nodiscard]] ConfigEntry* entry(std::string_view key);
 };
 
 struct ConfigEntry {
@@ -52,6 +58,10 @@ struct ConfigEntry {
     return {value.file ? *value.file : std::string{}, line, column};
   }
 };
+
+// A value of a kind that holds nothing yet, and a scalar whose text has no quotes.
+ConfigNode empty_at(const ConfigPlace& place, ConfigNode::Kind kind);
+ConfigNode scalar_at(const ConfigPlace& place, std::string text);
 
 // Parses `text`; `name` is what diagnostics call it. Throws ConfigError with all problems found.
 ConfigNode parse_config(std::string_view text, const std::string& name);

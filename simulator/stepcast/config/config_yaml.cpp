@@ -174,18 +174,17 @@ class TreeBuilder : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     refuse_anchor(mark, anchor);
-    add(node(mark, ConfigNode::Kind::kNull));
+    add(empty_at(place(mark), ConfigNode::Kind::kNull));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
     error(mark, "an alias (*name) is not supported; write the value out");
-    add(node(mark, ConfigNode::Kind::kNull));
+    add(empty_at(place(mark), ConfigNode::Kind::kNull));
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
-    ConfigNode scalar = node(mark, ConfigNode::Kind::kScalar);
-    scalar.text = value;
+    ConfigNode scalar = scalar_at(place(mark), value);
     scalar.quoted = tag == "!";
     add(std::move(scalar));
   }
@@ -193,14 +192,14 @@ class TreeBuilder : public YAML::EventHandler {
                        YAML::EmitterStyle::value /*style*/) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
-    open_.push_back({node(mark, ConfigNode::Kind::kSequence), {}, false, {}});
+    open_.push_back({empty_at(place(mark), ConfigNode::Kind::kSequence), {}, false, {}});
   }
   void OnSequenceEnd() override { close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value /*style*/) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
-    open_.push_back({node(mark, ConfigNode::Kind::kMapping), {}, false, {}});
+    open_.push_back({empty_at(place(mark), ConfigNode::Kind::kMapping), {}, false, {}});
   }
   void OnMapEnd() override { close(); }
 
@@ -216,16 +215,11 @@ class TreeBuilder : public YAML::EventHandler {
     std::unordered_map<std::string, int> lines;  // of a mapping: its keys, and where they stand
   };
 
-  [[nodiscard]] ConfigNode node(const YAML::Mark& mark, ConfigNode::Kind kind) const {
-    ConfigNode result;
-    result.kind = kind;
-    result.file = file_;
-    result.line = mark.line + 1;
-    result.column = mark.column + 1;
-    return result;
+  [[nodiscard]] ConfigPlace place(const YAML::Mark& mark) const {
+    return {file_, mark.line + 1, mark.column + 1};
   }
   void error(const YAML::Mark& mark, std::string message) {
-    diagnostics_.error({*file_, mark.line + 1, mark.column + 1}, std::move(message));
+    diagnostics_.error(place(mark).location(), std::move(message));
   }
   void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (anchor != 0) {

@@ -2,12 +2,14 @@
 #include "stepcast/config/json_node.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "stepcast/base/utf8.hpp"
 #include "stepcast/config/json_dump.hpp"
+#include "stepcast/config/scalar.hpp"
 #include "stepcast/config/value_message.hpp"
 
 namespace stepcast {
@@ -81,7 +83,7 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
         file_(std::make_shared<const std::string>(source.file)),
         diagnostics_(&diagnostics) {}
 
-  bool null() override { return add(node(ConfigNode::Kind::kNull)); }
+  bool null() override { return add(empty_at(here(), ConfigNode::Kind::kNull)); }
   bool boolean(bool value) override { return add_scalar(value ? "true" : "false"); }
   bool number_integer(std::int64_t value) override { return add_scalar(std::to_string(value)); }
   bool number_unsigned(std::uint64_t value) override { return add_scalar(std::to_string(value)); }
@@ -95,14 +97,11 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     return add_scalar(std::move(number));
   }
   bool string(std::string& value) override {
-    ConfigNode text = node(ConfigNode::Kind::kScalar);
-    text.text = std::move(value);
+    ConfigNode text = scalar_at(here(), std::move(value));
     text.quoted = true;
     return add(std::move(text));
   }
-  bool binary(nlohmann::json::binary_t& /*value*/) override {
-    return add(node(ConfigNode::Kind::kNull));
-  }
+  bool binary(nlohmann::json::binary_t& /*value*/) override { return null(); }
   bool start_object(std::size_t /*elements*/) override { return open(ConfigNode::Kind::kMapping); }
   bool start_array(std::size_t /*elements*/) override { return open(ConfigNode::Kind::kSequence); }
   bool end_object() override { return close(); }
@@ -147,20 +146,11 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     place_.move_to(std::min(start, text_.size()));
     after_last_ = taken_;
   }
-  ConfigNode node(ConfigNode::Kind kind) {
+  ConfigPlace here() {
     move_to_token();
-    ConfigNode result;
-    result.kind = kind;
-    result.file = file_;
-    result.line = place_.line();
-    result.column = place_.column();
-    return result;
+    return {file_, place_.line(), place_.column()};
   }
-  bool add_scalar(std::string text) {
-    ConfigNode scalar = node(ConfigNode::Kind::kScalar);
-    scalar.text = std::move(text);
-    return add(std::move(scalar));
-  }
+  bool add_scalar(std::string text) { return add(scalar_at(here(), std::move(text))); }
   bool add(ConfigNode value) {
     if (open_.empty()) {
       root_ = std::move(value);
@@ -174,7 +164,7 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool open(ConfigNode::Kind kind) {
-    open_.push_back({node(kind)});
+    open_.push_back({empty_at(here(), kind)});
     return !too_deep();
   }
   bool close() {
@@ -231,8 +221,8 @@ std::string text_of(const nlohmann::ordered_json& value) {
              : nlohmann::json::parse(json_dump(value)).get<std::string>();
 }
 
-ConfigNode node_at(const nlohmann::ordered_json& value, const ConfigNode& place) {
-  ConfigNode node = place;
+ConfigNode node_at(const nlohmann::ordered_json& value, const ConfigPlace& place) {
+  ConfigNode node = empty_at(place, ConfigNode::Kind::kNull);
   if (value.is_object()) {
     node.kind = ConfigNode::Kind::kMapping;
     for (const auto& [key, item] : value.items()) {
@@ -251,14 +241,53 @@ ConfigNode node_at(const nlohmann::ordered_json& value, const ConfigNode& place)
   return node;
 }
 
+nlohmann::ordered_json scalar_json(const ConfigNode& scalar) {
+  if (scalar.quoted) {
+    return scalar.text;
+  }
+  if (const std::optional<bool> flag = flag_of(scalar)) {
+    return *flag;
+  }
+  if (const std::optional<std::int64_t> whole = whole_number_in(scalar.text)) {
+    return *whole;
+  }
+  double number = 0.0;
+  const char* const end = scalar.text.data() + scalar.text.size();
+  const auto [after, error] = std::from_chars(scalar.text.data(), end, number);
+  if (error == std::errc{} && after == end) {
+    return number;
+  }
+  return scalar.text;
+}
+
 }  // namespace
 
 ConfigNode json_node(const nlohmann::ordered_json& value, const JsonSource& source) {
-  ConfigNode place;
-  place.file = std::make_shared<const std::string>(source.file);
-  place.line = source.line;
-  place.column = 1;
-  return node_at(value, place);
+  return node_at(value, {std::make_shared<const std::string>(source.file), source.line, 1});
+}
+
+nlohmann::ordered_json json_of(const ConfigNode& node) {
+  switch (node.kind) {
+    case ConfigNode::Kind::kNull:
+      return nullptr;
+    case ConfigNode::Kind::kScalar:
+      return scalar_json(node);
+    case ConfigNode::Kind::kSequence: {
+      nlohmann::ordered_json list = nlohmann::ordered_json::array();
+      for (const ConfigNode& item : node.items) {
+        list.push_back(json_of(item));
+      }
+      return list;
+    }
+    case ConfigNode::Kind::kMapping: {
+      nlohmann::ordered_json object = nlohmann::ordered_json::object();
+      for (const ConfigEntry& entry : node.entries) {
+        object[entry.key] = json_of(entry.value);
+      }
+      return object;
+    }
+  }
+  return nullptr;
 }
 
 std::optional<ConfigNode> parse_json_object(std::string_view text, const JsonSource& source,

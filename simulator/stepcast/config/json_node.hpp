@@ -39,4 +39,7 @@ std::optional<ConfigNode> parse_json_object(std::string_view text, const JsonSou
 // line.
 ConfigNode json_node(const nlohmann::ordered_json& value, const JsonSource& source);
 
+// The same the other way: a scalar without quotes is a number or a truth value where it reads so.
+nlohmann::ordered_json json_of(const ConfigNode& node);
+
 }  // namespace stepcast

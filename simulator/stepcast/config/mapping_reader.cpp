@@ -6,6 +6,7 @@
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/base/printable.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/config/framework_keys.hpp"
 #include "stepcast/config/value_message.hpp"
 
@@ -13,11 +14,7 @@ namespace stepcast {
 namespace {
 
 const ConfigNode& empty_mapping() {
-  static const ConfigNode node = [] {
-    ConfigNode mapping;
-    mapping.kind = ConfigNode::Kind::kMapping;
-    return mapping;
-  }();
+  static const ConfigNode node = empty_at({}, ConfigNode::Kind::kMapping);
   return node;
 }
 
@@ -324,7 +321,7 @@ void MappingReader::finish() {
     // micro_batch_size, not the key that is spelt nearest to it.
     std::string remedy = did_you_mean_ours(entry.key, path_);
     remedy = remedy.empty() ? did_you_mean(entry.key, asked_) : remedy;
-    remedy = remedy.empty() ? "; known keys: " + comma_list(asked_) : remedy;
+    remedy = remedy.empty() ? "; known keys: " + text_list(asked_) : remedy;
     const std::string place = path_.empty() ? "" : " in '" + path_ + "'";
     diagnostics_->error(entry.location(),
                         "unknown key '" + clipped(entry.key) + "'" + place + remedy);
@@ -370,11 +367,11 @@ void MappingReader::report_choice(std::string_view key, const ConfigNode& value,
   const bool readable = is_readable_text(value);
   std::string remedy = readable ? did_you_mean(value.text, names) : "";
   if (record_) {
-    refuse(key, value, " must be one of " + comma_list(names) + "; it is " + shown(value) + remedy);
+    refuse(key, value, " must be one of " + text_list(names) + "; it is " + shown(value) + remedy);
   } else if (!readable) {
     refuse(key, value, not_single(value, {}));
   } else {
-    remedy = remedy.empty() ? "; give one of: " + comma_list(names) : remedy;
+    remedy = remedy.empty() ? "; give one of: " + text_list(names) : remedy;
     refuse(key, value, ": unknown value '" + clipped(value.text) + "'" + remedy);
   }
 }

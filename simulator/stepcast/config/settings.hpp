@@ -14,6 +14,8 @@
 //   host_settings(changes);
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -95,48 +97,31 @@ class SettingWriter {
   SettingWriter(ConfigWriter& writer, const Struct& value, const Struct& base)
       : writer_(&writer), value_(&value), base_(&base) {}
 
-  void flag(std::string_view key, bool Struct::*member) { plain(key, member); }
-  void flag(std::string_view key, std::optional<bool> Struct::*member) { given(key, member); }
+  template <typename Held>
+  void flag(std::string_view key, Held Struct::*member) {
+    plain(key, member);
+  }
   void count(std::string_view key, std::int64_t Struct::*member, Range<std::int64_t> /*range*/) {
     plain(key, member);
   }
-  void number(std::string_view key, double Struct::*member, Range<double> /*range*/) {
+  template <typename Held>
+  void number(std::string_view key, Held Struct::*member, Range<double> /*range*/) {
     plain(key, member);
   }
-  void number(std::string_view key, std::optional<double> Struct::*member,
-              Range<double> /*range*/) {
-    given(key, member);
-  }
-  template <typename Q>
-  void quantity(std::string_view key, Q Struct::*member, const UnitRange& /*range*/) {
-    if (differs(member)) {
-      writer_->quantity(key, value_->*member);
-    }
-  }
-  template <typename Q>
-  void quantity(std::string_view key, std::optional<Q> Struct::*member,
-                const UnitRange& /*range*/) {
-    if (differs(member) && (value_->*member).has_value()) {
-      writer_->quantity(key, *(value_->*member));
+  template <typename Held>
+  void quantity(std::string_view key, Held Struct::*member, const UnitRange& /*range*/) {
+    if (const auto* const value = changed(member)) {
+      writer_->quantity(key, *value);
     }
   }
   template <typename E>
   void choice(std::string_view key, E Struct::*member, Choices<E> choices = enum_names<E>()) {
-    for (const NamedValue<E>& choice : choices) {
-      if (differs(member) && choice.value == value_->*member) {
-        writer_->field(key, choice.name);
-        return;
-      }
-    }
+    named(key, changed(member), choices);
   }
   template <typename E>
   void choice(std::string_view key, std::optional<E> Struct::*member,
               Choices<E> choices = enum_names<E>()) {
-    for (const NamedValue<E>& choice : choices) {
-      if (differs(member) && choice.value == value_->*member) {
-        writer_->field(key, choice.name);
-      }
-    }
+    named(key, changed(member), choices);
   }
   template <typename Inner, typename Visit>
   void inside(std::string_view key, Inner Struct::*member, const Visit& visit) {
@@ -149,20 +134,30 @@ class SettingWriter {
   }
 
  private:
+  // The value where it differs from that of the base; null where it does not, or is not there.
   template <typename Value>
-  [[nodiscard]] bool differs(Value Struct::*member) const {
-    return value_->*member != base_->*member;
+  [[nodiscard]] const Value* changed(Value Struct::*member) const {
+    return value_->*member != base_->*member ? &(value_->*member) : nullptr;
   }
   template <typename Value>
-  void plain(std::string_view key, Value Struct::*member) {
-    if (differs(member)) {
-      writer_->field(key, value_->*member);
+  [[nodiscard]] const Value* changed(std::optional<Value> Struct::*member) const {
+    const std::optional<Value>& value = value_->*member;
+    return value != base_->*member && value ? &*value : nullptr;
+  }
+  template <typename Held>
+  void plain(std::string_view key, Held Struct::*member) {
+    if (const auto* const value = changed(member)) {
+      writer_->field(key, *value);
     }
   }
-  template <typename Value>
-  void given(std::string_view key, std::optional<Value> Struct::*member) {
-    if (differs(member) && (value_->*member).has_value()) {
-      writer_->field(key, *(value_->*member));
+
+  template <typename E>
+  void named(std::string_view key, const E* value, Choices<E> choices) {
+    const auto choice = value == nullptr
+                            ? choices.end()
+                            : std::ranges::find(choices, *value, &NamedValue<E>::value);
+    if (choice != choices.end()) {
+      writer_->field(key, choice->name);
     }
   }
 

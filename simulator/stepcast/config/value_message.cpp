@@ -23,14 +23,6 @@ std::string shown(const ConfigNode& value) {
   return {};
 }
 
-std::string comma_list(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
-}
-
 std::string must_be_object(std::string_view what) {
   return "the " + std::string(what) + " must hold one JSON object, { \"key\": value, ... }";
 }

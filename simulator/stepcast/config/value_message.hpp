@@ -4,7 +4,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/scalar.hpp"
@@ -17,9 +16,6 @@ std::string shown(std::string_view text, std::size_t longest = 60);
 std::string shown(const ConfigNode& value);
 // Text of a config file: short, in any script.
 std::string clipped(const std::string& text);
-
-// Names one after the other: "a, b, c".
-std::string comma_list(const std::vector<std::string>& names);
 
 std::string must_be_object(std::string_view what);
 std::string kind_name(ConfigNode::Kind kind);

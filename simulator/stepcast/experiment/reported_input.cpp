@@ -36,15 +36,6 @@ const ConfigNode* reported(const ConfigNode& root) {
   return named && (node != &root || mapping_of(root, kClusterSettings) != nullptr) ? node : nullptr;
 }
 
-ConfigNode empty_mapping_at(const ConfigNode& place) {
-  ConfigNode node;
-  node.kind = ConfigNode::Kind::kMapping;
-  node.file = place.file;
-  node.line = place.line;
-  node.column = place.column;
-  return node;
-}
-
 void copy_entry(const ConfigNode& from, std::string_view key, std::string_view as, ConfigNode& to) {
   for (const ConfigEntry& entry : from.entries) {
     if (entry.key == key) {
@@ -64,7 +55,7 @@ void copy_settings(const ConfigNode& from, std::string_view key, ConfigNode& to)
 }
 
 ConfigNode cluster_of_report(const ConfigNode& input) {
-  ConfigNode cluster = empty_mapping_at(*input.find("cluster"));
+  ConfigNode cluster = empty_at(*input.find("cluster"), ConfigNode::Kind::kMapping);
   const ConfigNode* gpu = input.find("gpu");
   if (gpu == nullptr || gpu->text != input.find("cluster")->text) {
     copy_entry(input, "cluster", "name", cluster);
@@ -102,7 +93,7 @@ std::optional<ConfigNode> software_of_report(const ConfigNode& input, const Conf
   if (mapping_of(input, "software_settings") == nullptr) {
     return assumed ? std::nullopt : std::optional(name);
   }
-  ConfigNode software = empty_mapping_at(name);
+  ConfigNode software = empty_at(name, ConfigNode::Kind::kMapping);
   if (!assumed) {
     copy_entry(input, "software", "base", software);
   }
@@ -115,7 +106,7 @@ bool is_one_of(std::string_view key, std::initializer_list<std::string_view> key
 }
 
 ConfigNode experiment_of(const ConfigNode& input) {
-  ConfigNode root = empty_mapping_at(input);
+  ConfigNode root = empty_at(input, ConfigNode::Kind::kMapping);
   for (const ConfigEntry& entry : input.entries) {
     ConfigEntry copy = entry;
     if (entry.key == "cluster") {

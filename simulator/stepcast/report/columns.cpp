@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/report/columns.hpp"
 
-#include <charconv>
 #include <cmath>
 
 #include "stepcast/base/csv_cell.hpp"
@@ -10,33 +9,6 @@
 #include "stepcast/base/units_text.hpp"
 
 namespace stepcast {
-namespace {
-
-template <typename Number>
-bool read_whole(const std::string& text, Number& value) {
-  const char* const end = text.data() + text.size();
-  const auto [after, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc{} && after == end;
-}
-
-Value scalar_json(const ConfigNode& node) {
-  if (!node.quoted) {
-    std::int64_t whole = 0;
-    double number = 0.0;
-    if (node.text == "true" || node.text == "false") {
-      return node.text == "true";
-    }
-    if (read_whole(node.text, whole)) {
-      return whole;
-    }
-    if (read_whole(node.text, number)) {
-      return number;
-    }
-  }
-  return node.text;
-}
-
-}  // namespace
 
 Value no_value() {
   Value none(Value::value_t::discarded);
@@ -44,25 +16,6 @@ Value no_value() {
 }
 
 bool has_value(const Value& value) { return !value.is_discarded() && !value.is_null(); }
-
-Value json_of(const ConfigNode& node) {
-  switch (node.kind) {
-    case ConfigNode::Kind::kNull:
-      return nullptr;
-    case ConfigNode::Kind::kScalar:
-      return scalar_json(node);
-    case ConfigNode::Kind::kSequence:
-      return list_of(node.items, [](const ConfigNode& item) { return json_of(item); });
-    case ConfigNode::Kind::kMapping: {
-      Value object = Value::object();
-      for (const ConfigEntry& entry : node.entries) {
-        object[entry.key] = json_of(entry.value);
-      }
-      return object;
-    }
-  }
-  return nullptr;
-}
 
 std::string as_text(const Value& value) {
   if (value.is_string()) {

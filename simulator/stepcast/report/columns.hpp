@@ -26,7 +26,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "stepcast/config/config_node.hpp"
+#include "stepcast/config/json_node.hpp"
 #include "stepcast/report/text_layout.hpp"
 
 namespace stepcast {
@@ -69,9 +69,6 @@ void for_each_leaf(const Value& object, const Take& take, const std::string& pat
     }
   }
 }
-
-// A tree of settings: plain scalars that are numbers or switches as such, the rest as texts.
-Value json_of(const ConfigNode& node);
 
 // A quantity in its base unit, an enumeration by its name, nothing of what is not there.
 template <typename T>

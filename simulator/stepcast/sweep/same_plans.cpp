@@ -28,8 +28,7 @@ std::pair<const PlanKey*, std::string> only_setting(const SweepAxis& axis, std::
 
 // What a plan asks for that has nothing but this text for the key.
 PlanRequest request_with(const PlanKey& key, const std::string& text) {
-  ConfigNode mapping;
-  mapping.kind = ConfigNode::Kind::kMapping;
+  ConfigNode mapping = empty_at({}, ConfigNode::Kind::kMapping);
   mapping.entries.push_back({std::string(key.name), 0, 0, scalar_at(mapping, text)});
   Diagnostics none;  // the sweep was read before
   MappingReader reader(mapping, "", none);

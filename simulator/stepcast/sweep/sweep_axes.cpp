@@ -363,13 +363,11 @@ void set_values(ConfigNode& root, const AxisValue& value) {
     std::string_view rest = setting.key;
     for (std::size_t dot = rest.find('.');; dot = rest.find('.')) {
       const std::string_view key = rest.substr(0, dot);
-      auto entry = std::ranges::find(mapping->entries, key, &ConfigEntry::key);
-      if (entry == mapping->entries.end()) {
-        ConfigNode inner = scalar_at(setting.value, "");
-        inner.kind = ConfigNode::Kind::kMapping;
-        mapping->entries.push_back(
-            {std::string(key), setting.line, setting.column, std::move(inner)});
-        entry = std::prev(mapping->entries.end());
+      ConfigEntry* entry = mapping->entry(key);
+      if (entry == nullptr) {
+        entry = &mapping->entries.emplace_back(
+            ConfigEntry{std::string(key), setting.line, setting.column,
+                        empty_at(setting.value, ConfigNode::Kind::kMapping)});
       }
       if (dot == std::string_view::npos) {
         entry->value = setting.value;
@@ -390,16 +388,6 @@ std::string flow_text(const ConfigNode& node) {
               : "{" + text_list(node.entries, ", ", [](const ConfigEntry& entry) {
                   return entry.key + ": " + flow_text(entry.value);
                 }) + "}";
-}
-
-ConfigNode scalar_at(const ConfigNode& place, std::string text) {
-  ConfigNode node;
-  node.kind = ConfigNode::Kind::kScalar;
-  node.text = std::move(text);
-  node.file = place.file;
-  node.line = place.line;
-  node.column = place.column;
-  return node;
 }
 
 }  // namespace stepcast

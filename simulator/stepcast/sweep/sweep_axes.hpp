@@ -52,7 +52,4 @@ void set_values(ConfigNode& root, const AxisValue& value);
 // A value as it would be written in one line: "{base: megatron, cuda_graph: true}".
 std::string flow_text(const ConfigNode& node);
 
-// A scalar at a place.
-ConfigNode scalar_at(const ConfigNode& place, std::string text);
-
 }  // namespace stepcast

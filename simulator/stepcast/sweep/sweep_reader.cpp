@@ -369,8 +369,7 @@ class SweepReader {
 
   SweepPatch read_patch(const ConfigNode& first, const AxisValue& value,
                         const std::string& section) {
-    ConfigNode tree = scalar_at(first, "");
-    tree.kind = ConfigNode::Kind::kMapping;
+    ConfigNode tree = empty_at(first, ConfigNode::Kind::kMapping);
     if (const ConfigNode* written = first.find(section)) {
       tree.entries.push_back({section, written->line, written->column, *written});
     }
