@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <vector>
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/mapping_reader.hpp"
@@ -21,8 +20,7 @@ struct Reason {
 
 // Counts a reason; those met first stay in front.
 void count(const std::string& text, std::vector<Reason>& reasons) {
-  const auto known = std::find_if(reasons.begin(), reasons.end(),
-                                  [&text](const Reason& reason) { return reason.text == text; });
+  const auto known = std::ranges::find(reasons, text, &Reason::text);
   if (known == reasons.end()) {
     reasons.push_back({text, 1});
   } else {
@@ -39,8 +37,7 @@ bool is_section(const ConfigNode& node) {
 // As changed(), but a number is taken with its source or not at all.
 ConfigNode based_on(ConfigNode base, const ConfigNode& own) {
   for (const ConfigEntry& entry : own.entries) {
-    const auto same = std::find_if(base.entries.begin(), base.entries.end(),
-                                   [&](const ConfigEntry& old) { return old.key == entry.key; });
+    const auto same = std::ranges::find(base.entries, entry.key, &ConfigEntry::key);
     if (same == base.entries.end()) {
       base.entries.push_back(entry);
     } else if (is_section(same->value) && is_section(entry.value)) {
@@ -249,9 +246,7 @@ std::string assumed_exchange(const DeviceSpec& device, Dispatcher dispatcher) {
   if (assumed == 0) {
     return "";
   }
-  const auto usual =
-      std::max_element(reasons.begin(), reasons.end(),
-                       [](const Reason& a, const Reason& b) { return a.constants < b.constants; });
+  const auto usual = std::ranges::max_element(reasons, {}, &Reason::constants);
   return "exchange constants of " + std::string(name(dispatcher)) + " on " + device.name +
          " assumed, " + std::to_string(assumed) + " of " + std::to_string(all) + ": " +
          usual->text + (reasons.size() > 1 ? "; ..." : "");

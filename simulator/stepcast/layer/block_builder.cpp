@@ -319,8 +319,7 @@ void BlockBuilder::relayout(Direction direction) {
 }
 
 bool BlockBuilder::has_run(OpId id) const {
-  return std::any_of(ops_.forward.begin(), ops_.forward.end(),
-                     [id](const Op& op) { return op.id == id; });
+  return std::ranges::any_of(ops_.forward, [id](const Op& op) { return op.id == id; });
 }
 
 void BlockBuilder::save(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols,

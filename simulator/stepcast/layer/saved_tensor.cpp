@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "stepcast/base/sum.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -16,11 +18,7 @@ constexpr std::array kTensorNames = {STEPCAST_SAVED_TENSORS(STEPCAST_NAME)};
 std::string_view name(TensorId id) { return kTensorNames.at(static_cast<std::size_t>(id)); }
 
 Bytes total(const std::vector<SavedTensor>& tensors) {
-  Bytes sum;
-  for (const SavedTensor& tensor : tensors) {
-    sum += tensor.bytes;
-  }
-  return sum;
+  return sum_over(tensors, &SavedTensor::bytes);
 }
 
 }  // namespace stepcast

@@ -7,7 +7,6 @@
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
 #include "stepcast/layer/activation_inventory.hpp"
-#include "stepcast/layer/weight_matrix.hpp"
 #include "stepcast/plan/update_rule.hpp"
 
 namespace stepcast {

@@ -2,13 +2,8 @@
 #include "stepcast/model/op.hpp"
 
 #include <algorithm>
-#include <array>
 
-#include "stepcast/base/enum_names.hpp"
 #include "stepcast/base/real.hpp"
-#include "stepcast/model/expert_exchange.hpp"
-#include "stepcast/model/memory_bound_kind.hpp"
-#include "stepcast/model/op_id.hpp"
 
 namespace stepcast {
 namespace {

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "stepcast/base/sum.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -89,12 +91,10 @@ ParameterList marked(ParameterList list, const TrainedWeights& weights) {
 }
 
 std::int64_t active_elements(const ModelSpec& model, const ParameterList& parameters) {
-  std::int64_t sum = 0;
-  for (const ParameterTensor& tensor : parameters) {
+  return sum_over(parameters, [&model](const ParameterTensor& tensor) {
     const bool expert = tensor.role == ParameterRole::kExpert;
-    sum += tensor.elements * (expert ? model.moe->experts_per_token : tensor.instances);
-  }
-  return sum;
+    return tensor.elements * (expert ? model.moe->experts_per_token : tensor.instances);
+  });
 }
 
 }  // namespace
@@ -153,11 +153,7 @@ ParameterList mtp_extra_parameters(const ModelSpec& model, const TrainedWeights&
 }
 
 std::int64_t total_elements(const ParameterList& parameters) {
-  std::int64_t sum = 0;
-  for (const ParameterTensor& tensor : parameters) {
-    sum += tensor.total();
-  }
-  return sum;
+  return sum_over(parameters, &ParameterTensor::total);
 }
 
 ParameterCounts count_parameters(const ModelSpec& model) {
@@ -192,11 +188,9 @@ ParameterList trained_of(ParameterList parameters) {
 }
 
 std::int64_t adapter_elements(const ParameterList& parameters) {
-  std::int64_t sum = 0;
-  for (const ParameterTensor& tensor : parameters) {
-    sum += tensor.adapter ? tensor.total() : 0;
-  }
-  return sum;
+  return sum_over(parameters, [](const ParameterTensor& tensor) {
+    return tensor.adapter ? tensor.total() : 0;
+  });
 }
 
 }  // namespace

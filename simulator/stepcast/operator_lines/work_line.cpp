@@ -2,11 +2,10 @@
 #include "stepcast/operator_lines/work_line.hpp"
 
 #include <algorithm>
-#include <array>
-#include <numeric>
 #include <string>
 
 #include "stepcast/base/real.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/value_message.hpp"
 
@@ -51,7 +50,7 @@ std::int64_t read_rows(MappingReader& fields, GroupedGemm& op) {
   if (op.counts.empty()) {
     return fields.required_count("m_total", kSize);
   }
-  const std::int64_t sum = std::accumulate(op.counts.begin(), op.counts.end(), std::int64_t{0});
+  const std::int64_t sum = sum_over(op.counts);
   const std::int64_t rows = fields.optional_count("m_total", sum, kSize);
   if (fields.good({"m_total", "counts"}) && rows != sum) {
     fields.error("counts", "add up to " + std::to_string(sum) + ", but 'm_total' is " +

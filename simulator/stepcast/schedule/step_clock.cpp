@@ -115,8 +115,7 @@ class GridSearch {
 
   double share(std::int64_t index) { return known(index).share; }
   Known& known(std::int64_t index) {
-    const auto found = std::find_if(known_.begin(), known_.end(),
-                                    [&](const Known& entry) { return entry.index == index; });
+    const auto found = std::ranges::find(known_, index, &Known::index);
     if (found != known_.end()) {
       return *found;
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/stream_task.hpp"
 
+#include "stepcast/base/sum.hpp"
+
 namespace stepcast {
 
 TaskSums sums_of(const TaskList& tasks) {
@@ -22,12 +24,6 @@ TaskSums sums_of(const TaskList& tasks) {
   return sums;
 }
 
-Seconds duration_of(const TaskList& tasks) {
-  Seconds sum;
-  for (const StreamTask& task : tasks) {
-    sum += task.duration;
-  }
-  return sum;
-}
+Seconds duration_of(const TaskList& tasks) { return sum_over(tasks, &StreamTask::duration); }
 
 }  // namespace stepcast

@@ -6,7 +6,6 @@
 // overlaps. Times are whole nanoseconds from the start of the step.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
