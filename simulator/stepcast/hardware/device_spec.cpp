@@ -131,24 +131,16 @@ std::optional<std::filesystem::path> named_file(const std::filesystem::path& pro
 // The constants of the files that the profile names; their problems join those of the profile.
 void read_named_constants(SourcedReader& reader, const std::filesystem::path& profiles,
                           DeviceSpec& device, Diagnostics& diagnostics) {
-  const std::string kernels = reader.reader().required_text("kernels");
-  if (const auto file = named_file(profiles, "kernels", kernels, reader.reader())) {
-    device.kernels =
-        read_kernel_constants(load_config(*file), device.sources, device.provenance, diagnostics);
-    device.kernels.name = kernels;
-  }
-  const std::string collectives = reader.reader().required_text("collectives");
-  if (const auto file = named_file(profiles, "collectives", collectives, reader.reader())) {
-    device.collectives = read_collective_constants(load_config(*file), device.sources,
-                                                   device.provenance, diagnostics);
-    device.collectives.name = collectives;
-  }
-  const std::string exchange = reader.reader().required_text("exchange");
-  if (const auto file = named_file(profiles, "exchange", exchange, reader.reader())) {
-    device.exchange =
-        read_exchange_constants(load_config(*file), device.sources, device.provenance, diagnostics);
-    device.exchange.name = exchange;
-  }
+  const auto read_named = [&](const std::string& folder, auto& constants, const auto& read) {
+    const std::string name = reader.reader().required_text(folder);
+    if (const auto file = named_file(profiles, folder, name, reader.reader())) {
+      constants = read(load_config(*file), device.sources, device.provenance, diagnostics);
+      constants.name = name;
+    }
+  };
+  read_named("kernels", device.kernels, read_kernel_constants);
+  read_named("collectives", device.collectives, read_collective_constants);
+  read_named("exchange", device.exchange, read_exchange_constants);
   device.libraries = read_library_constants(load_config(profiles / "libraries.yaml"),
                                             device.sources, device.provenance, diagnostics);
 }

@@ -92,10 +92,6 @@ std::vector<SavedTensor> saved_tensors(const ExpansionContext& context, LayerKin
   return expand_layer(context, kind).kept;
 }
 
-Bytes saved_activations(const ExpansionContext& context, LayerKind kind) {
-  return total(saved_tensors(context, kind));
-}
-
 Bytes rerun_activations(const BlockOps& layer) {
   const Bytes read = sum_over(
       layer.saved, [](const SavedTensor& tensor) { return tensor.read ? tensor.bytes : Bytes{}; });

@@ -249,61 +249,35 @@ void BlockBuilder::gradient_sum(OpId id, std::int64_t rows, std::int64_t terms,
   }
 }
 
-void BlockBuilder::forward_collective(OpId id, const Collective& collective) {
-  if (collective.group.size > 1) {
-    forward(id, collective);
-  }
-}
-
-void BlockBuilder::backward_collective(OpId id, const Collective& collective) {
-  if (collective.group.size > 1) {
-    backward(id, collective);
-  }
-}
-
-void BlockBuilder::forward_exchange(OpId id, const ExpertExchange& exchange) {
-  if (exchange.group.size > 1) {
-    forward(id, exchange);
-  }
-}
-
-void BlockBuilder::backward_exchange(OpId id, const ExpertExchange& exchange) {
-  if (exchange.group.size > 1) {
-    backward(id, exchange);
-  }
+// Of the values of all tokens of the rank.
+Collective BlockBuilder::over_tensor_ranks(CollectiveOp op) const {
+  const Bytes bytes = static_cast<double>(context_.tokens() * context_.model.hidden) * Bytes(2);
+  return {op, bytes, context_.plan.tp_group(), Axis::kTensor};
 }
 
 void BlockBuilder::enter_tensor_parallel(OpId id) {
-  const Bytes bytes = static_cast<double>(context_.tokens() * context_.model.hidden) * Bytes(2);
-  const auto collective = [&](CollectiveOp op) {
-    return Collective{op, bytes, context_.plan.tp_group(), Axis::kTensor};
-  };
   if (context_.plan.sequence_parallel) {
-    forward_collective(id, collective(CollectiveOp::kAllGather));
+    forward_collective(id, over_tensor_ranks(CollectiveOp::kAllGather));
     relayout(Direction::kForward);
     // Backward is reversed when it is finished: the copy runs before the reduction.
-    backward_collective(id, collective(CollectiveOp::kReduceScatter));
+    backward_collective(id, over_tensor_ranks(CollectiveOp::kReduceScatter));
     relayout(Direction::kBackward);
     if (!context_.software.keeps_gathered_norm_output && trains()) {
-      backward_collective(id, collective(CollectiveOp::kAllGather));
+      backward_collective(id, over_tensor_ranks(CollectiveOp::kAllGather));
     }
   } else {
-    backward_collective(id, collective(CollectiveOp::kAllReduce));
+    backward_collective(id, over_tensor_ranks(CollectiveOp::kAllReduce));
   }
 }
 
 void BlockBuilder::leave_tensor_parallel(OpId id) {
-  const Bytes bytes = static_cast<double>(context_.tokens() * context_.model.hidden) * Bytes(2);
-  const auto collective = [&](CollectiveOp op) {
-    return Collective{op, bytes, context_.plan.tp_group(), Axis::kTensor};
-  };
   if (context_.plan.sequence_parallel) {
     relayout(Direction::kForward);
-    forward_collective(id, collective(CollectiveOp::kReduceScatter));
+    forward_collective(id, over_tensor_ranks(CollectiveOp::kReduceScatter));
     relayout(Direction::kBackward);
-    backward_collective(id, collective(CollectiveOp::kAllGather));
+    backward_collective(id, over_tensor_ranks(CollectiveOp::kAllGather));
   } else {
-    forward_collective(id, collective(CollectiveOp::kAllReduce));
+    forward_collective(id, over_tensor_ranks(CollectiveOp::kAllReduce));
   }
 }
 

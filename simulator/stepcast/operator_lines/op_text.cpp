@@ -178,18 +178,6 @@ Json json_of(const ExpertExchange& op) {
 
 }  // namespace
 
-std::string_view name(GemmPass pass) {
-  switch (pass) {
-    case GemmPass::kForward:
-      return "fwd";
-    case GemmPass::kDgrad:
-      return "dgrad";
-    case GemmPass::kWgrad:
-      return "wgrad";
-  }
-  return "";
-}
-
 std::string_view category_name(const Op& op) {
   constexpr std::array<std::string_view, 3> kFamilies = {"elementwise", "copy", "optimizer"};
   static_assert(kFamilies.size() == static_cast<std::size_t>(KernelFamily::kUpdate) + 1);

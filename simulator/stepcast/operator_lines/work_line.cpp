@@ -28,10 +28,6 @@ std::string_view largest_of(const ConfigNode& line, std::string_view other) {
   return other;
 }
 
-constexpr std::array kGemmPasses = {NamedValue<GemmPass>{"fwd", GemmPass::kForward},
-                                    NamedValue<GemmPass>{"dgrad", GemmPass::kDgrad},
-                                    NamedValue<GemmPass>{"wgrad", GemmPass::kWgrad}};
-
 // What products of either kind have besides their sizes. Weight gradients may be kept in fp32.
 template <typename Product>
 void read_precision(MappingReader& fields, Dtype dtype, Product& op) {
@@ -39,7 +35,7 @@ void read_precision(MappingReader& fields, Dtype dtype, Product& op) {
     return fields.optional_flag(key).value_or(false);
   };
   op.dtype = dtype;
-  op.pass = fields.optional_choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
+  op.pass = fields.optional_choice<GemmPass>("pass", enum_names<GemmPass>(), GemmPass::kForward);
   op.accumulate = is_set("accumulate");
   op.result = Bytes(is_set("fp32_result") ? 4.0 : 2.0);
   op.accumulation = is_set("precise_accumulation") ? Accumulation::kPrecise : Accumulation::kFast;

@@ -224,9 +224,9 @@ LeastStep ModelFloor::step(Hertz clock) {
   LeastStep least;
   least.step =
       all_batches(mean, real(all.layers) / real(plan.pp), real(all.gathered) / real(plan.pp));
-  const Joules of_layer = work.layer.forward.energy + work.layer.backward.energy;
+  const Joules of_layer = work.layer.forward.sums.energy + work.layer.backward.sums.energy;
   least.energy = batches * (real(fewest.layers) * of_layer +
-                            real(fewest.recomputed) * work.layer.recomputed.energy);
+                            real(fewest.recomputed) * work.layer.recomputed.sums.energy);
   if (!twice) {
     least.step = max(least.step, behind_the_others(work));
   }

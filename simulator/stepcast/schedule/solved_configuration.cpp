@@ -156,17 +156,12 @@ TaskSums SolvedConfiguration::AtClock::rough(std::size_t stage, const StepContex
   TaskSums all;
   for (const LayerRun& run : own.runs) {
     const LayerSums& layer = own.tasks.sums[run.layer];
-    for (const TaskSums* sums : {&layer.forward, &layer.full_recompute, &layer.backward}) {
-      if (sums == &layer.full_recompute && !run.recomputed) {
-        continue;
-      }
-      const auto times = static_cast<double>(run.count);
-      all.compute += times * sums->compute;
-      all.energy += times * sums->energy;
-      for (std::size_t axis = 0; axis < kAxes; ++axis) {
-        all.exposed[axis] += times * sums->exposed[axis];
-      }
+    const auto times = static_cast<double>(run.count);
+    all.add(times, layer.forward);
+    if (run.recomputed) {
+      all.add(times, layer.full_recompute);
     }
+    all.add(times, layer.backward);
   }
   return all;
 }

@@ -5,6 +5,19 @@
 
 namespace stepcast {
 
+void TaskSums::add(double times, const TaskSums& other) {
+  compute += times * other.compute;
+  contended += times * other.contended;
+  weight += times * other.weight;
+  launching_weight += times * other.launching_weight;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    exposed[axis] += times * other.exposed[axis];
+  }
+  blocking += times * other.blocking;
+  launching += times * other.launching;
+  energy += times * other.energy;
+}
+
 TaskSums sums_of(const TaskList& tasks) {
   TaskSums sums;
   for (const StreamTask& task : tasks) {
