@@ -202,8 +202,7 @@ std::vector<std::int64_t> expected_loads(const Routing& routing, ExpertChoice ch
   constexpr double kTokens = 1e9;
   if (!is_weighted(routing.kind)) {
     const auto load = std::llround(kTokens * real(choice.topk) / real(choice.experts));
-    std::vector<std::int64_t> even(static_cast<std::size_t>(choice.experts), load);
-    return even;
+    return Loads(static_cast<std::size_t>(choice.experts), load);
   }
   std::vector<std::int64_t> loads;
   loads.reserve(static_cast<std::size_t>(choice.experts));

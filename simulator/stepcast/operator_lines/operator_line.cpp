@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <ranges>
 
 #include "stepcast/base/real.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/value_message.hpp"
 #include "stepcast/operator_lines/work_line.hpp"
@@ -46,14 +48,13 @@ enum class Units { kMatrix, kOther };
 Dtype read_dtype(MappingReader& fields, const DeviceSpec& device, Units units) {
   const auto dtype = fields.optional_choice<Dtype>("dtype", dtype_names(), Dtype::kBf16);
   if (units == Units::kMatrix && !device.matrix_rate[slot(dtype)]) {
-    std::string has;
-    for (const DtypeInfo& known : kDtypes) {
-      if (device.matrix_rate[slot(known.dtype)]) {
-        has += (has.empty() ? "" : ", ") + std::string(known.name);
-      }
-    }
+    const auto has_rate = [&](const DtypeInfo& known) {
+      return device.matrix_rate[slot(known.dtype)].has_value();
+    };
     fields.error("dtype", "is " + std::string(name(dtype)) + ", which " + device.name +
-                              " has no rate for; it has " + has);
+                              " has no rate for; it has " +
+                              text_list(kDtypes | std::views::filter(has_rate) |
+                                        std::views::transform(&DtypeInfo::name)));
   }
   return dtype;
 }
@@ -92,7 +93,8 @@ Op read_memory_bound(MappingReader& fields, Dtype dtype, const DeviceSpec& /*dev
   op.rows = fields.required_count("rows", kSize);
   op.cols = fields.required_count("cols", kSize);
   op.element = size_of(dtype);
-  op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
+  op.direction =
+      fields.optional_choice<Direction>("pass", enum_names<Direction>(), Direction::kForward);
   op.implementation = fields.optional_choice<Implementation>(
       "implementation", enum_names<Implementation>(), Implementation::kFused);
   op.taps = fields.optional_count("taps", 1, kTaps);

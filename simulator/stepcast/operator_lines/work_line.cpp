@@ -133,7 +133,8 @@ Op read_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device) 
   op.documents.lengths = fields.optional_choice<DocumentLengths>(
       "document_lengths", enum_names<DocumentLengths>(), DocumentLengths::kFixed);
   op.dtype = dtype;
-  op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
+  op.direction =
+      fields.optional_choice<Direction>("pass", enum_names<Direction>(), Direction::kForward);
   op.kernel = fields.optional_choice<AttentionKernel>(
       "implementation", enum_names<AttentionKernel>(), device.architecture.attention.native);
   check_shared_heads(fields, "kv_heads", op.kv_heads, op.heads);
@@ -158,7 +159,8 @@ Op read_linear_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& /
   op.chunk = fields.optional_count("chunk", op.chunk, kChunk);
   op.rule = fields.optional_choice<DeltaRule>("rule", enum_names<DeltaRule>(), op.rule);
   op.dtype = dtype;
-  op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
+  op.direction =
+      fields.optional_choice<Direction>("pass", enum_names<Direction>(), Direction::kForward);
   check_shared_heads(fields, "qk_heads", op.qk_heads, op.heads);
   const double rows = real(op.batch) * real(op.seq) * real(op.heads);
   check_elements(fields, "seq", rows * real(op.d_k + op.d_v + op.chunk));
@@ -185,7 +187,8 @@ Op read_sparse_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& d
     fields.error("implementation", "is triton, whose kernels have no constants for " + device.name);
   }
   op.dtype = dtype;
-  op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
+  op.direction =
+      fields.optional_choice<Direction>("pass", enum_names<Direction>(), Direction::kForward);
   check_shared_heads(fields, "kv_heads", op.kv_heads, op.heads);
   if (fields.good({"d_qk", "d_v"}) && op.d_v > op.d_qk) {
     fields.error("d_v", "is " + std::to_string(op.d_v) +
@@ -211,7 +214,8 @@ Op read_index_scores(MappingReader& fields, Dtype dtype, const DeviceSpec& /*dev
   op.teacher_heads = fields.optional_count("teacher_heads", 0, kSizeOrNone);
   op.teacher_d = fields.optional_count("teacher_d", 0, kSizeOrNone);
   op.dtype = dtype;
-  op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
+  op.direction =
+      fields.optional_choice<Direction>("pass", enum_names<Direction>(), Direction::kForward);
   const double queries = real(op.batch) * real(op.seq_q);
   check_elements(fields, "seq", queries * real(op.heads) * real(op.d));
   check_elements(fields, "seq_kv", queries * real(op.seq_kv));

@@ -150,9 +150,8 @@ StepAtClock step_within_power(const StepContext& context) {
 }
 
 StepAtClock step_within_power(const StepContext& context, StepTimer& timer) {
-  const DeviceSpec& device = context.cluster.device;
   const Hertz clock = GridSearch(context, timer).highest_clock();
-  return described(device, clock, timer.near(clock));
+  return described(context.cluster.device, clock, timer.near(clock));
 }
 
 }  // namespace stepcast
