@@ -13,6 +13,7 @@
 // Wrong for tiny products (below about 10 us), for k below 256 and where padding of k matters.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "backends/builtin_backends.hpp"
 #include "stepcast/base/real.hpp"

@@ -43,10 +43,9 @@ void BlockBuilder::forward(OpId id, OpWork work) {
 
 // Runs where what was added last makes what has a gradient.
 void BlockBuilder::backward(OpId id, OpWork work) {
-  if (!needs_gradient_) {
-    return;
+  if (needs_gradient_) {
+    ops_.backward.push_back({id, std::move(work), block_});
   }
-  ops_.backward.push_back({id, std::move(work), block_});
 }
 
 void BlockBuilder::add(Direction direction, OpId id, OpWork work) {
@@ -126,17 +125,13 @@ void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std:
     backward(id, product);
   }
   if (gradients.weight) {
-    backward(id, GroupedGemm{groups,
-                             rows,
-                             outputs,
-                             inputs,
-                             dtype,
-                             GemmPass::kWgrad,
-                             sequential,
-                             {},
-                             sums_gradients(),
-                             gradient_element(),
-                             accumulation(GemmPass::kWgrad)});
+    product.n = outputs;
+    product.k = inputs;
+    product.pass = GemmPass::kWgrad;
+    product.accumulate = sums_gradients();
+    product.result = gradient_element();
+    product.accumulation = accumulation(GemmPass::kWgrad);
+    backward(id, product);
   }
 }
 
@@ -311,10 +306,9 @@ void BlockBuilder::save_result(TensorId id, std::int64_t rows, std::int64_t cols
 }
 
 void BlockBuilder::save_given(TensorId id, Bytes bytes) {
-  if (!needs_gradient_) {
-    return;
+  if (needs_gradient_) {
+    ops_.saved.push_back({id, std::nullopt, bytes, modules_});
   }
-  ops_.saved.push_back({id, std::nullopt, bytes, modules_});
 }
 
 void BlockBuilder::save_unread(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols,
