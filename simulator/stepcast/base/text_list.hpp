@@ -9,7 +9,7 @@ namespace stepcast {
 
 // "tile, roofline", with `between` any two of them.
 template <typename Texts>
-std::string text_list(Texts&& texts, std::string_view between = ", ") {
+std::string text_list(const Texts& texts, std::string_view between = ", ") {
   std::string list;
   for (const auto& text : texts) {
     list += list.empty() ? "" : between;

@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
-
-#include "stepcast/base/text_list.hpp"
 
 namespace stepcast {
 namespace {
@@ -82,9 +79,13 @@ bool has_algorithm(CollectiveOp op, CollectiveAlgorithm algorithm) {
 }
 
 std::string algorithm_names(CollectiveOp op) {
-  const auto of_op = [op](const AlgorithmInfo& info) { return info.op == op; };
-  const auto its_name = [](const AlgorithmInfo& info) { return name(info.algorithm); };
-  return text_list(kTable | std::views::filter(of_op) | std::views::transform(its_name));
+  std::string names;
+  for (const AlgorithmInfo& info : kTable) {
+    if (info.op == op) {
+      names += (names.empty() ? "" : ", ") + std::string(name(info.algorithm));
+    }
+  }
+  return names;
 }
 
 }  // namespace stepcast

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <ranges>
 
 #include "stepcast/base/real.hpp"
-#include "stepcast/base/text_list.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/value_message.hpp"
 #include "stepcast/operator_lines/work_line.hpp"
@@ -48,13 +46,14 @@ enum class Units { kMatrix, kOther };
 Dtype read_dtype(MappingReader& fields, const DeviceSpec& device, Units units) {
   const auto dtype = fields.optional_choice<Dtype>("dtype", dtype_names(), Dtype::kBf16);
   if (units == Units::kMatrix && !device.matrix_rate[slot(dtype)]) {
-    const auto has_rate = [&](const DtypeInfo& known) {
-      return device.matrix_rate[slot(known.dtype)].has_value();
-    };
+    std::string has;
+    for (const DtypeInfo& known : kDtypes) {
+      if (device.matrix_rate[slot(known.dtype)]) {
+        has += (has.empty() ? "" : ", ") + std::string(known.name);
+      }
+    }
     fields.error("dtype", "is " + std::string(name(dtype)) + ", which " + device.name +
-                              " has no rate for; it has " +
-                              text_list(kDtypes | std::views::filter(has_rate) |
-                                        std::views::transform(&DtypeInfo::name)));
+                              " has no rate for; it has " + has);
   }
   return dtype;
 }
