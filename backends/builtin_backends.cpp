@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/builtin_backends.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace stepcast {
@@ -107,12 +108,10 @@ struct Install {
 std::span<const BackendInfo> builtin_backends() { return kBackends; }
 
 const BackendInfo* find_backend(std::string_view role, std::string_view name) {
-  for (const BackendInfo& backend : kBackends) {
-    if (stepcast::name(backend.role) == role && backend.name == name) {
-      return &backend;
-    }
-  }
-  return nullptr;
+  const auto* const found = std::ranges::find_if(kBackends, [&](const BackendInfo& backend) {
+    return stepcast::name(backend.role) == role && backend.name == name;
+  });
+  return found == kBackends.end() ? nullptr : found;
 }
 
 bool BackendInfo::takes_file() const {

@@ -2,7 +2,6 @@
 #include "backends/attention/kernel_sequence.hpp"
 
 #include "stepcast/base/real.hpp"
-#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 

@@ -42,10 +42,16 @@ FlopsPerSecond matrix_rate(const KernelContext& context) {
   return real(context.compute_units) * *context.device.matrix_rate[slot] * context.clock;
 }
 
-OpCost priced(Seconds math, Seconds memory, const KernelContext& context) {
+template <typename Mixer>
+OpCost priced(const Mixer& op, Seconds math, const KernelContext& context) {
+  const DeviceSpec& device = context.device;
+  const Bytes bytes = compulsory_bytes(op);
+  const Seconds memory = bytes / device.hbm.achieved;
   OpCost cost;
   cost.duration = context.launch + max(math, memory);
   cost.bound = math < memory ? Bound::kMemory : Bound::kCompute;
+  const FlopsPerCycle rate = *device.matrix_rate[slot(Dtype::kBf16)];
+  cost.energy = kernel_energy({flops(op) / rate, op.dtype, bytes}, context);
   if (context.detail == Detail::kTerms) {
     cost.terms = {math < memory ? CostTerm{"memory", memory} : CostTerm{"math", math},
                   {"launch", context.launch}};
@@ -61,23 +67,14 @@ OpCost fused(const Attention& op, const KernelContext& context) {
   // A last wave that is not full costs less than a whole one: groups differ in length when causal.
   const double quantisation = 0.5 * (1.0 + wave_quantisation(op, context));
   const Seconds math = quantisation * flops(op) / (share * matrix_rate(context));
-  OpCost cost = priced(math, compulsory_bytes(op) / context.device.hbm.achieved, context);
-  const FlopsPerCycle rate = *context.device.matrix_rate[slot(Dtype::kBf16)];
-  cost.energy = kernel_energy({flops(op) / rate, op.dtype, compulsory_bytes(op)}, context);
-  return cost;
+  return priced(op, math, context);
 }
 
 // What has no share of its own in a profile runs at that of matrix products.
 template <typename Mixer>
 OpCost as_products(const Mixer& op, const KernelContext& context) {
-  const DeviceSpec& device = context.device;
-  const Bytes bytes = compulsory_bytes(op);
-  const Seconds math =
-      flops(op) / (*device.achieved.gemm[slot(Dtype::kBf16)] * matrix_rate(context));
-  OpCost cost = priced(math, bytes / device.hbm.achieved, context);
-  const FlopsPerCycle rate = *device.matrix_rate[slot(Dtype::kBf16)];
-  cost.energy = kernel_energy({flops(op) / rate, op.dtype, bytes}, context);
-  return cost;
+  const double share = *context.device.achieved.gemm[slot(Dtype::kBf16)];
+  return priced(op, flops(op) / (share * matrix_rate(context)), context);
 }
 
 class RooflineAttention final : public AttentionModel {

@@ -28,6 +28,7 @@
 #include "backends/attention/unfused.hpp"
 #include "backends/builtin_backends.hpp"
 #include "stepcast/base/real.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
@@ -235,10 +236,7 @@ std::vector<CostTerm> terms_of(const Parts& parts, const KernelContext& context)
       {"query_gradients", spread(tiles * parts.tile.reduction)},
       {"workgroups", spread(parts.count.groups * parts.start)},
   };
-  Seconds busy;
-  for (const CostTerm& term : terms) {
-    busy += term.duration;
-  }
+  const Seconds busy = sum_over(terms, &CostTerm::duration);
   const Seconds memory = max(parts.hbm, parts.cache);
   terms.push_back({"idle_units", max(Seconds{}, parts.span - busy)});
   terms.push_back({"memory", max(Seconds{}, memory - parts.span)});

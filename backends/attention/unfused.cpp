@@ -2,7 +2,6 @@
 #include "backends/attention/unfused.hpp"
 
 #include "stepcast/base/real.hpp"
-#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 

@@ -78,9 +78,7 @@ double crossing(const Candidate& now, const Candidate& next) {
 // Along the lesser estimates from no bytes to `bytes`.
 CollectiveTime by_estimate(CollectiveOp op, Bytes bytes, const FabricView& view, bool ring_only) {
   const std::vector<Candidate> candidates = estimates(op, view, ring_only);
-  const auto* now =
-      &*std::min_element(candidates.begin(), candidates.end(),
-                         [](const Candidate& a, const Candidate& b) { return a.base < b.base; });
+  const auto* now = &*std::ranges::min_element(candidates, {}, &Candidate::base);
   Seconds reached;
   while (true) {
     const Candidate* next = nullptr;
@@ -102,9 +100,7 @@ CollectiveTime by_estimate(CollectiveOp op, Bytes bytes, const FabricView& view,
 }
 
 CollectiveTime fastest(std::initializer_list<CollectiveTime> times) {
-  return *std::min_element(
-      times.begin(), times.end(),
-      [](const CollectiveTime& a, const CollectiveTime& b) { return a.duration < b.duration; });
+  return *std::ranges::min_element(times, {}, &CollectiveTime::duration);
 }
 
 template <typename TimeBy>

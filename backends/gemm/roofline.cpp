@@ -116,10 +116,8 @@ class RooflineGemm final : public GemmModel {
     const Shape one = wgrad ? Shape{op.n, op.k, rows, 1} : Shape{rows, op.n, op.k, 1};
     if (op.sequential) {
       const auto groups = real(op.groups);
-      KernelContext each = context;
-      each.launch = context.launch;
       OpCost cost =
-          roofline(math_time(one, op.dtype, context), compulsory_bytes(op) / groups, each);
+          roofline(math_time(one, op.dtype, context), compulsory_bytes(op) / groups, context);
       cost.duration = groups * cost.duration;
       for (CostTerm& term : cost.terms) {
         term.duration = groups * term.duration;

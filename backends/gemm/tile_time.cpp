@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/gemm/tile_time.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "stepcast/base/real.hpp"
 
 namespace stepcast {

@@ -196,10 +196,6 @@ BurstShare burst_after_pause(const Experiment& experiment, const CostModel& cost
   return {burst.clock, share_in_burst(experiment.cluster.device, burst)};
 }
 
-std::string_view name(TraceState state) {
-  return state == TraceState::kSteady ? "steady" : "after_pause";
-}
-
 PredictedStep predicted_step(const Experiment& experiment, const Projection& steady,
                              const CostModel& cost, std::int64_t rank, TraceState state) {
   PredictedStep result;

@@ -22,7 +22,8 @@ enum class TraceState {
   kAfterPause,  // its power average starts at idle
   kSteady,      // others ran right before it
 };
-std::string_view name(TraceState state);
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<TraceState> = {"after_pause", "steady"};
 
 // All calls of one operator of a pipeline rank in a step.
 struct PredictedOperator {

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
+
+#include "stepcast/base/sum.hpp"
 
 namespace stepcast {
 namespace {
@@ -110,9 +111,7 @@ void sum_waiting(MeasuredStep& step) {
   step.exposed_waiting = exposed_waiting(step.computing, step.collectives);
 }
 
-Seconds total_waiting(const WaitedCollective& row) {
-  return std::accumulate(row.waiting.begin(), row.waiting.end(), Seconds{});
-}
+Seconds total_waiting(const WaitedCollective& row) { return sum_over(row.waiting); }
 
 }  // namespace
 

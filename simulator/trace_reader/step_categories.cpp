@@ -8,20 +8,6 @@ namespace {
 
 using Category = StepCategory;
 
-constexpr std::array<std::string_view, kStepCategories> kNames = {"gemm",
-                                                                  "grouped_gemm",
-                                                                  "attention_forward",
-                                                                  "attention_backward",
-                                                                  "all_gather",
-                                                                  "reduce_scatter",
-                                                                  "all_reduce",
-                                                                  "all_to_all",
-                                                                  "send_recv",
-                                                                  "optimizer",
-                                                                  "copies",
-                                                                  "memory_bound",
-                                                                  "other"};
-
 struct Pattern {
   std::string_view part;   // of a kernel's name
   std::string_view other;  // that must be in it as well; empty: nothing
@@ -132,8 +118,6 @@ constexpr std::array kOfCollectives = {Category::kAllReduce,     Category::kAllG
 static_assert(kOfCollectives.size() == static_cast<std::size_t>(CollectiveOp::kBroadcast) + 1);
 
 }  // namespace
-
-std::string_view name(StepCategory category) { return kNames[static_cast<std::size_t>(category)]; }
 
 StepCategory category_of_kernel(std::string_view kernel, std::string_view collective) {
   const auto* const named = std::ranges::find_if(

@@ -28,7 +28,21 @@ enum class StepCategory {
 };
 inline constexpr std::size_t kStepCategories = 13;
 
-std::string_view name(StepCategory category);
+template <>
+inline constexpr std::array<std::string_view, kStepCategories> kNamesOf<StepCategory> = {
+    "gemm",
+    "grouped_gemm",
+    "attention_forward",
+    "attention_backward",
+    "all_gather",
+    "reduce_scatter",
+    "all_reduce",
+    "all_to_all",
+    "send_recv",
+    "optimizer",
+    "copies",
+    "memory_bound",
+    "other"};
 
 constexpr bool is_communication(StepCategory category) {
   return category >= StepCategory::kAllGather && category <= StepCategory::kSendRecv;

@@ -5,17 +5,14 @@
 #include <limits>
 #include <map>
 
+#include "stepcast/base/sum.hpp"
 #include "trace_reader/compressed_stream.hpp"
 
 namespace stepcast {
 namespace {
 
 double length(const BusyTimes& times) {
-  double sum = 0.0;
-  for (const auto& [start, end] : times) {
-    sum += end - start;
-  }
-  return sum;
+  return sum_over(times, [](const auto& time) { return time.second - time.first; });
 }
 
 CategoryTimes waiting_in(const std::vector<DeviceSpan>& spans) {

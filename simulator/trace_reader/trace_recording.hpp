@@ -21,7 +21,6 @@
 #include <functional>
 #include <istream>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 

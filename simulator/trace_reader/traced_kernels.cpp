@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace_reader/traced_kernels.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "stepcast/config/json_node.hpp"
@@ -12,17 +13,15 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kLargestCount = 2147483648.0;
 
-// PyTorch's operators on 8-bit operands take their scales; their names say so.
-bool is_scaled(std::string_view op) { return op.find("scaled_") != std::string_view::npos; }
-
 // As a line of `stepcast cost`; null for what has none.
 Json line_of(const TracedOperator& row) {
   const auto& s = row.shape->sizes;
-  const bool scaled = is_scaled(row.name);
+  // PyTorch's operators on 8-bit operands take their scales; their names say so.
+  const std::string_view dtype = row.name.find("scaled_") != std::string::npos ? "fp8" : "bf16";
   switch (row.category) {
     case StepCategory::kGemm:
       return {{"kind", "gemm"}, {"m", s[1]},     {"n", s[2]},
-              {"k", s[3]},      {"batch", s[0]}, {"dtype", scaled ? "fp8" : "bf16"}};
+              {"k", s[3]},      {"batch", s[0]}, {"dtype", dtype}};
     case StepCategory::kGroupedGemm:
       return {{"kind", "grouped_gemm"},
               {"groups", s[0]},
@@ -30,7 +29,7 @@ Json line_of(const TracedOperator& row) {
               {"n", s[2]},
               {"k", s[3]},
               {"pass", row.shape->weight_gradient ? "wgrad" : "fwd"},
-              {"dtype", scaled ? "fp8" : "bf16"}};
+              {"dtype", dtype}};
     case StepCategory::kAttentionForward:
     case StepCategory::kAttentionBackward:
       return {{"kind", "attention"},
@@ -53,12 +52,9 @@ Json line_of(const TracedOperator& row) {
 }
 
 bool sizes_fit(const TracedOperator& row) {
-  for (const std::int64_t size : row.shape->sizes) {
-    if (!is_communication(row.category) && static_cast<double>(size) > kLargestCount) {
-      return false;
-    }
-  }
-  return !is_communication(row.category) || ranks_of(*row.shape) > 1;
+  return is_communication(row.category)
+             ? ranks_of(*row.shape) > 1
+             : static_cast<double>(std::ranges::max(row.shape->sizes)) <= kLargestCount;
 }
 
 }  // namespace

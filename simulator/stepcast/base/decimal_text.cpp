@@ -2,7 +2,6 @@
 #include "stepcast/base/decimal_text.hpp"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "stepcast/base/units_text.hpp"

@@ -48,11 +48,10 @@ void Diagnostics::throw_if_any() const {
 
 ConfigError::ConfigError(std::vector<Diagnostic> diagnostics, std::size_t uncollected)
     : diagnostics_(std::move(diagnostics)), uncollected_(uncollected) {
-  std::stable_sort(diagnostics_.begin(), diagnostics_.end(),
-                   [](const Diagnostic& a, const Diagnostic& b) {
-                     return std::tie(a.where.file, a.where.line, a.where.column) <
-                            std::tie(b.where.file, b.where.line, b.where.column);
-                   });
+  std::ranges::stable_sort(diagnostics_, [](const Diagnostic& a, const Diagnostic& b) {
+    return std::tie(a.where.file, a.where.line, a.where.column) <
+           std::tie(b.where.file, b.where.line, b.where.column);
+  });
   const std::size_t told = std::min(kMostTold, diagnostics_.size());
   for (std::size_t i = 0; i < told; ++i) {
     text_ += (text_.empty() ? "" : "\n") + to_text(diagnostics_[i]);

@@ -2,7 +2,6 @@
 #include "stepcast/base/nearest_name.hpp"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "stepcast/base/ascii.hpp"
@@ -115,9 +114,9 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
     }
   }
   if (nearest.empty()) {
-    const auto whole = std::find_if(
-        candidates.begin(), candidates.end(),
-        [name](const std::string& candidate) { return is_short_form(name, candidate); });
+    const auto whole = std::ranges::find_if(candidates, [name](const std::string& candidate) {
+      return is_short_form(name, candidate);
+    });
     nearest = whole == candidates.end() ? nearest : *whole;
   }
   return nearest;

@@ -176,8 +176,7 @@ ParsedQuantity<Q> parse_quantity(std::string_view text) {
 template <typename Q>
 Q quantity_of(double number, std::string_view unit) {
   const std::span<const Unit> units = kDimension<Q>.units;
-  const auto known = std::find_if(units.begin(), units.end(),
-                                  [unit](const Unit& each) { return each.text == unit; });
+  const auto known = std::ranges::find(units, unit, &Unit::text);
   STEPCAST_CHECK(known != units.end(), "no unit of this dimension");
   return Q(in_base_units(number, known->factor));
 }

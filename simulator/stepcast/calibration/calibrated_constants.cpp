@@ -16,8 +16,7 @@ using Constants = std::vector<CalibratedConstant>;
 
 bool is_of_power(const ConstantInfo* constant) {
   constexpr auto& power = kernel_tables::kPower;
-  return std::any_of(power.begin(), power.end(),
-                     [constant](const auto& row) { return &row == constant; });
+  return std::ranges::any_of(power, [constant](const auto& row) { return &row == constant; });
 }
 
 // Those that a fit may look for.

@@ -51,8 +51,7 @@ OpCost CostModel::cost(const Op& op, const KernelContext& kernel,
 }
 
 Joules kernel_energy(const KernelActivity& activity, const KernelContext& context) {
-  const DeviceSpec& device = context.device;
-  const PowerConstants& power = device.kernels.power;
+  const PowerConstants& power = context.device.kernels.power;
   Joules energy = activity.hbm.value() * power.hbm_energy;
   if (activity.matrix_cycles > 0.0) {
     const Joules cycle = power.matrix_energy[slot(activity.dtype)].value_or(

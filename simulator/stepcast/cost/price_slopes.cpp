@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "stepcast/base/sum.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -170,9 +172,7 @@ class SlopeSearch {
 
 }  // namespace
 
-Seconds PriceSlope::duration() const {
-  return std::accumulate(terms.begin(), terms.end(), Seconds{});
-}
+Seconds PriceSlope::duration() const { return sum_over(terms); }
 
 std::vector<SlopedPrice> price_slopes(std::span<const std::size_t> kinds, const PriceOf& price,
                                       std::span<const PlacedNumber> numbers) {

@@ -3,8 +3,6 @@
 
 #include <array>
 
-#include "stepcast/layer/dispatcher_model.hpp"
-
 namespace stepcast {
 namespace {
 

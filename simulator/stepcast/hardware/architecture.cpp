@@ -2,17 +2,13 @@
 #include "stepcast/hardware/architecture.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cstdint>
 #include <iterator>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/hardware/data_root.hpp"
 
@@ -232,7 +228,7 @@ std::vector<MacroTile> tiles_of(const TileRule& rule) {
       }
     }
   }
-  std::sort(tiles.begin(), tiles.end(), [](const MacroTile& a, const MacroTile& b) {
+  std::ranges::sort(tiles, [](const MacroTile& a, const MacroTile& b) {
     const double first = a.rows * a.cols;
     const double second = b.rows * b.cols;
     return first != second ? first > second : a.rows < b.rows;
@@ -327,11 +323,7 @@ std::string remedy_for(std::string_view written, const std::vector<std::string>&
   if (!nearest.empty() && digits(nearest) == digits(written)) {
     return "; did you mean '" + nearest + "'?";
   }
-  std::string all;
-  for (const std::string& name : known) {
-    all += (all.empty() ? "" : ", ") + name;
-  }
-  return "; kernels are known for " + all;
+  return "; kernels are known for " + text_list(known);
 }
 
 // The tree of the file; an error, and nothing, if there is no such file.

@@ -81,9 +81,8 @@ class Kernels {
     if (traits_.window) {
       needs.push_back(AttentionFeature::kSlidingWindow);
     }
-    const auto missing = std::find_if(needs.begin(), needs.end(), [&](AttentionFeature feature) {
-      return !fuses(kernel, feature);
-    });
+    const auto missing = std::ranges::find_if(
+        needs, [&](AttentionFeature feature) { return !fuses(kernel, feature); });
     return missing == needs.end() ? std::nullopt : std::optional(*missing);
   }
   // ", which it does from 2.8 with cuDNN 9.13.1"; nothing if it never does.
@@ -114,7 +113,7 @@ class Kernels {
   template <typename Condition>
   [[nodiscard]] bool any(AttentionKernel kernel, AttentionFeature feature,
                          const Condition& holds) const {
-    return std::any_of(support_.begin(), support_.end(), [&](const AttentionRow& row) {
+    return std::ranges::any_of(support_, [&](const AttentionRow& row) {
       return is_of(row, kernel, feature) && holds(row);
     });
   }
@@ -135,7 +134,7 @@ AttentionKernel existing(AttentionKernel wanted, const Architecture& architectur
 // Whether the table says anything of the library on the architecture: heads of any dimension.
 bool knows(const AttentionSupport& support, AttentionLibraryName library,
            const Architecture& architecture) {
-  return std::any_of(support.begin(), support.end(), [&](const AttentionRow& row) {
+  return std::ranges::any_of(support, [&](const AttentionRow& row) {
     return row.library == library && row.fuses == AttentionFeature::kHeads &&
            is_on(row, architecture);
   });

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <vector>
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/mapping_reader.hpp"
@@ -21,8 +20,7 @@ struct Reason {
 
 // Counts a reason; those met first stay in front.
 void count(const std::string& text, std::vector<Reason>& reasons) {
-  const auto known = std::find_if(reasons.begin(), reasons.end(),
-                                  [&text](const Reason& reason) { return reason.text == text; });
+  const auto known = std::ranges::find(reasons, text, &Reason::text);
   if (known == reasons.end()) {
     reasons.push_back({text, 1});
   } else {
@@ -39,8 +37,7 @@ bool is_section(const ConfigNode& node) {
 // As changed(), but a number is taken with its source or not at all.
 ConfigNode based_on(ConfigNode base, const ConfigNode& own) {
   for (const ConfigEntry& entry : own.entries) {
-    const auto same = std::find_if(base.entries.begin(), base.entries.end(),
-                                   [&](const ConfigEntry& old) { return old.key == entry.key; });
+    const auto same = std::ranges::find(base.entries, entry.key, &ConfigEntry::key);
     if (same == base.entries.end()) {
       base.entries.push_back(entry);
     } else if (is_section(same->value) && is_section(entry.value)) {
@@ -134,24 +131,16 @@ std::optional<std::filesystem::path> named_file(const std::filesystem::path& pro
 // The constants of the files that the profile names; their problems join those of the profile.
 void read_named_constants(SourcedReader& reader, const std::filesystem::path& profiles,
                           DeviceSpec& device, Diagnostics& diagnostics) {
-  const std::string kernels = reader.reader().required_text("kernels");
-  if (const auto file = named_file(profiles, "kernels", kernels, reader.reader())) {
-    device.kernels =
-        read_kernel_constants(load_config(*file), device.sources, device.provenance, diagnostics);
-    device.kernels.name = kernels;
-  }
-  const std::string collectives = reader.reader().required_text("collectives");
-  if (const auto file = named_file(profiles, "collectives", collectives, reader.reader())) {
-    device.collectives = read_collective_constants(load_config(*file), device.sources,
-                                                   device.provenance, diagnostics);
-    device.collectives.name = collectives;
-  }
-  const std::string exchange = reader.reader().required_text("exchange");
-  if (const auto file = named_file(profiles, "exchange", exchange, reader.reader())) {
-    device.exchange =
-        read_exchange_constants(load_config(*file), device.sources, device.provenance, diagnostics);
-    device.exchange.name = exchange;
-  }
+  const auto read_named = [&](const std::string& folder, auto& constants, const auto& read) {
+    const std::string name = reader.reader().required_text(folder);
+    if (const auto file = named_file(profiles, folder, name, reader.reader())) {
+      constants = read(load_config(*file), device.sources, device.provenance, diagnostics);
+      constants.name = name;
+    }
+  };
+  read_named("kernels", device.kernels, read_kernel_constants);
+  read_named("collectives", device.collectives, read_collective_constants);
+  read_named("exchange", device.exchange, read_exchange_constants);
   device.libraries = read_library_constants(load_config(profiles / "libraries.yaml"),
                                             device.sources, device.provenance, diagnostics);
 }
@@ -249,9 +238,7 @@ std::string assumed_exchange(const DeviceSpec& device, Dispatcher dispatcher) {
   if (assumed == 0) {
     return "";
   }
-  const auto usual =
-      std::max_element(reasons.begin(), reasons.end(),
-                       [](const Reason& a, const Reason& b) { return a.constants < b.constants; });
+  const auto usual = std::ranges::max_element(reasons, {}, &Reason::constants);
   return "exchange constants of " + std::string(name(dispatcher)) + " on " + device.name +
          " assumed, " + std::to_string(assumed) + " of " + std::to_string(all) + ": " +
          usual->text + (reasons.size() > 1 ? "; ..." : "");

@@ -9,8 +9,8 @@
 // have another order.
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 #include "stepcast/base/enum_names.hpp"
@@ -39,18 +39,16 @@ enum class ExchangeSection { kNone, kHost, kKernels };
 enum class Dispatcher { STEPCAST_DISPATCHERS(STEPCAST_ENUMERATOR) };
 #undef STEPCAST_ENUMERATOR
 
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)
-#define STEPCAST_COUNTED(enumerator, name, section) +1
-inline constexpr std::size_t kDispatchers = 0 STEPCAST_DISPATCHERS(STEPCAST_COUNTED);
-#undef STEPCAST_COUNTED
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+#define STEPCAST_NAME(enumerator, name, section) std::string_view{#name},
+template <>
+inline constexpr std::array kNamesOf<Dispatcher> = {STEPCAST_DISPATCHERS(STEPCAST_NAME)};
+#undef STEPCAST_NAME
+inline constexpr std::size_t kDispatchers = kNamesOf<Dispatcher>.size();
 
 // The place of a dispatcher in a table of all of them; throws InternalError if there is none.
 std::size_t slot(Dispatcher dispatcher);
 
-std::string_view name(Dispatcher dispatcher);
 ExchangeSection section_of(Dispatcher dispatcher);
-
-template <>
-std::span<const std::string_view> names_of<Dispatcher>();
 
 }  // namespace stepcast

@@ -2,7 +2,6 @@
 #include "stepcast/hardware/provenance.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "stepcast/base/nearest_name.hpp"
@@ -36,9 +35,7 @@ SourceTable read_sources(MappingReader& reader, std::string_view key) {
 }
 
 void restate(std::vector<Provenance>& record, const Provenance& own) {
-  const auto before = std::find_if(record.begin(), record.end(), [&own](const Provenance& entry) {
-    return entry.key == own.key;
-  });
+  const auto before = std::ranges::find(record, own.key, &Provenance::key);
   if (before != record.end()) {
     *before = own;
   }

@@ -5,6 +5,7 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/layer/context_parallel.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_shape.hpp"
@@ -91,15 +92,9 @@ std::vector<SavedTensor> saved_tensors(const ExpansionContext& context, LayerKin
   return expand_layer(context, kind).kept;
 }
 
-Bytes saved_activations(const ExpansionContext& context, LayerKind kind) {
-  return total(saved_tensors(context, kind));
-}
-
 Bytes rerun_activations(const BlockOps& layer) {
-  Bytes read;
-  for (const SavedTensor& tensor : layer.saved) {
-    read += tensor.read ? tensor.bytes : Bytes{};
-  }
+  const Bytes read = sum_over(
+      layer.saved, [](const SavedTensor& tensor) { return tensor.read ? tensor.bytes : Bytes{}; });
   return max(read - total(layer.kept), Bytes{});
 }
 
@@ -137,16 +132,14 @@ Bytes backward_workspace(const ExpansionContext& context, LayerKind kind) {
 }
 
 Bytes attention_workspace(const ExpansionContext& context, LayerKind kind, const BlockOps& layer) {
-  const bool attends = std::any_of(layer.forward.begin(), layer.forward.end(), [](const Op& op) {
-    return std::holds_alternative<Attention>(op.work);
-  });
+  const bool attends = std::ranges::any_of(
+      layer.forward, [](const Op& op) { return std::holds_alternative<Attention>(op.work); });
   if (!attends) {
     return {};
   }
-  Bytes rest;
-  for (const SavedTensor& tensor : layer.kept) {
-    rest += tensor.id >= TensorId::kMlpInput ? tensor.bytes : Bytes{};
-  }
+  const Bytes rest = sum_over(layer.kept, [](const SavedTensor& tensor) {
+    return tensor.id >= TensorId::kMlpInput ? tensor.bytes : Bytes{};
+  });
   return max(context_parallel_buffers(context, heads_of(context.model, kind)) - rest, Bytes{});
 }
 

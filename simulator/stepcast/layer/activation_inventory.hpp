@@ -15,7 +15,6 @@ namespace stepcast {
 
 // What one layer keeps without full recomputation; selective recomputation is applied.
 std::vector<SavedTensor> saved_tensors(const ExpansionContext& context, LayerKind kind);
-Bytes saved_activations(const ExpansionContext& context, LayerKind kind);
 
 // What recomputation within a layer brings back for the layer's backward.
 Bytes rerun_activations(const BlockOps& layer);

@@ -91,8 +91,7 @@ void BlockBuilder::adapter(const Adapter& adapter) {
 
 std::int64_t BlockBuilder::adapters(std::initializer_list<LoraTarget> targets) const {
   const TrainedWeights& weights = context_.training.weights;
-  return std::count_if(targets.begin(), targets.end(),
-                       [&](LoraTarget target) { return weights.adapts(target); });
+  return std::ranges::count_if(targets, [&](LoraTarget target) { return weights.adapts(target); });
 }
 
 void BlockBuilder::adapt_column(LoraTarget target, std::int64_t outputs, OpId reads) {

@@ -143,7 +143,6 @@ class AttentionExpander {
 
   // The products that read one tensor, and their adapters.
   void query_key_value(std::int64_t rows, std::int64_t q, std::int64_t k, std::int64_t v) {
-    const AttentionSpec& a = model().attention;
     const BlockBuilder::SharedInput beside(build_);
     if (software().fused_qkv) {
       build_.projection(OpId::kAttentionQkv, rows, q + k + v, hidden());
@@ -152,7 +151,7 @@ class AttentionExpander {
       build_.projection(OpId::kAttentionK, rows, k, hidden());
       build_.projection(OpId::kAttentionV, rows, v, hidden());
     }
-    if (a.output_gate) {
+    if (model().attention.output_gate) {
       build_.projection(OpId::kAttentionGate, rows, queries() * heads().v_dim, hidden());
     }
     build_.adapt_column(LoraTarget::kQkv, q + k + v, OpId::kAttentionNorm);

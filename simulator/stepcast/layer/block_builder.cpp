@@ -43,10 +43,9 @@ void BlockBuilder::forward(OpId id, OpWork work) {
 
 // Runs where what was added last makes what has a gradient.
 void BlockBuilder::backward(OpId id, OpWork work) {
-  if (!needs_gradient_) {
-    return;
+  if (needs_gradient_) {
+    ops_.backward.push_back({id, std::move(work), block_});
   }
-  ops_.backward.push_back({id, std::move(work), block_});
 }
 
 void BlockBuilder::add(Direction direction, OpId id, OpWork work) {
@@ -126,17 +125,13 @@ void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std:
     backward(id, product);
   }
   if (gradients.weight) {
-    backward(id, GroupedGemm{groups,
-                             rows,
-                             outputs,
-                             inputs,
-                             dtype,
-                             GemmPass::kWgrad,
-                             sequential,
-                             {},
-                             sums_gradients(),
-                             gradient_element(),
-                             accumulation(GemmPass::kWgrad)});
+    product.n = outputs;
+    product.k = inputs;
+    product.pass = GemmPass::kWgrad;
+    product.accumulate = sums_gradients();
+    product.result = gradient_element();
+    product.accumulation = accumulation(GemmPass::kWgrad);
+    backward(id, product);
   }
 }
 
@@ -249,61 +244,35 @@ void BlockBuilder::gradient_sum(OpId id, std::int64_t rows, std::int64_t terms,
   }
 }
 
-void BlockBuilder::forward_collective(OpId id, const Collective& collective) {
-  if (collective.group.size > 1) {
-    forward(id, collective);
-  }
-}
-
-void BlockBuilder::backward_collective(OpId id, const Collective& collective) {
-  if (collective.group.size > 1) {
-    backward(id, collective);
-  }
-}
-
-void BlockBuilder::forward_exchange(OpId id, const ExpertExchange& exchange) {
-  if (exchange.group.size > 1) {
-    forward(id, exchange);
-  }
-}
-
-void BlockBuilder::backward_exchange(OpId id, const ExpertExchange& exchange) {
-  if (exchange.group.size > 1) {
-    backward(id, exchange);
-  }
+// Of the values of all tokens of the rank.
+Collective BlockBuilder::over_tensor_ranks(CollectiveOp op) const {
+  const Bytes bytes = static_cast<double>(context_.tokens() * context_.model.hidden) * Bytes(2);
+  return {op, bytes, context_.plan.tp_group(), Axis::kTensor};
 }
 
 void BlockBuilder::enter_tensor_parallel(OpId id) {
-  const Bytes bytes = static_cast<double>(context_.tokens() * context_.model.hidden) * Bytes(2);
-  const auto collective = [&](CollectiveOp op) {
-    return Collective{op, bytes, context_.plan.tp_group(), Axis::kTensor};
-  };
   if (context_.plan.sequence_parallel) {
-    forward_collective(id, collective(CollectiveOp::kAllGather));
+    forward_collective(id, over_tensor_ranks(CollectiveOp::kAllGather));
     relayout(Direction::kForward);
     // Backward is reversed when it is finished: the copy runs before the reduction.
-    backward_collective(id, collective(CollectiveOp::kReduceScatter));
+    backward_collective(id, over_tensor_ranks(CollectiveOp::kReduceScatter));
     relayout(Direction::kBackward);
     if (!context_.software.keeps_gathered_norm_output && trains()) {
-      backward_collective(id, collective(CollectiveOp::kAllGather));
+      backward_collective(id, over_tensor_ranks(CollectiveOp::kAllGather));
     }
   } else {
-    backward_collective(id, collective(CollectiveOp::kAllReduce));
+    backward_collective(id, over_tensor_ranks(CollectiveOp::kAllReduce));
   }
 }
 
 void BlockBuilder::leave_tensor_parallel(OpId id) {
-  const Bytes bytes = static_cast<double>(context_.tokens() * context_.model.hidden) * Bytes(2);
-  const auto collective = [&](CollectiveOp op) {
-    return Collective{op, bytes, context_.plan.tp_group(), Axis::kTensor};
-  };
   if (context_.plan.sequence_parallel) {
     relayout(Direction::kForward);
-    forward_collective(id, collective(CollectiveOp::kReduceScatter));
+    forward_collective(id, over_tensor_ranks(CollectiveOp::kReduceScatter));
     relayout(Direction::kBackward);
-    backward_collective(id, collective(CollectiveOp::kAllGather));
+    backward_collective(id, over_tensor_ranks(CollectiveOp::kAllGather));
   } else {
-    forward_collective(id, collective(CollectiveOp::kAllReduce));
+    forward_collective(id, over_tensor_ranks(CollectiveOp::kAllReduce));
   }
 }
 
@@ -319,8 +288,7 @@ void BlockBuilder::relayout(Direction direction) {
 }
 
 bool BlockBuilder::has_run(OpId id) const {
-  return std::any_of(ops_.forward.begin(), ops_.forward.end(),
-                     [id](const Op& op) { return op.id == id; });
+  return std::ranges::any_of(ops_.forward, [id](const Op& op) { return op.id == id; });
 }
 
 void BlockBuilder::save(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols,
@@ -338,10 +306,9 @@ void BlockBuilder::save_result(TensorId id, std::int64_t rows, std::int64_t cols
 }
 
 void BlockBuilder::save_given(TensorId id, Bytes bytes) {
-  if (!needs_gradient_) {
-    return;
+  if (needs_gradient_) {
+    ops_.saved.push_back({id, std::nullopt, bytes, modules_});
   }
-  ops_.saved.push_back({id, std::nullopt, bytes, modules_});
 }
 
 void BlockBuilder::save_unread(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols,

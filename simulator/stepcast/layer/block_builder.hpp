@@ -134,11 +134,20 @@ class BlockBuilder {
   // `terms` gradients of one rows x hidden tensor are summed in backward, after those of everything
   // added later.
   void gradient_sum(OpId id, std::int64_t rows, std::int64_t terms, Implementation implementation);
-  // Collectives of the forward and of the backward pass; nothing for a group of one.
-  void forward_collective(OpId id, const Collective& collective);
-  void backward_collective(OpId id, const Collective& collective);
-  void forward_exchange(OpId id, const ExpertExchange& exchange);
-  void backward_exchange(OpId id, const ExpertExchange& exchange);
+  // Collectives, or exchanges of tokens, of the forward and of the backward pass; nothing for a
+  // group of one.
+  template <typename Moved = Collective>
+  void forward_collective(OpId id, const Moved& moved) {
+    if (moved.group.size > 1) {
+      forward(id, moved);
+    }
+  }
+  template <typename Moved = Collective>
+  void backward_collective(OpId id, const Moved& moved) {
+    if (moved.group.size > 1) {
+      backward(id, moved);
+    }
+  }
 
   // Around tensor-parallel projections over `rows` x hidden values. Entering: all-gather forward;
   // reduce-scatter backward and the input gathered again for wgrad. Leaving: the converse. Without
@@ -189,6 +198,7 @@ class BlockBuilder {
                      Dtype dtype);
   [[nodiscard]] bool sums_gradients() const;
   [[nodiscard]] Bytes gradient_element() const;
+  [[nodiscard]] Collective over_tensor_ranks(CollectiveOp op) const;
   void relayout(Direction direction);
   // Which products of backward a matrix has.
   struct Gradients {

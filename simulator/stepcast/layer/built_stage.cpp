@@ -2,7 +2,6 @@
 #include "stepcast/layer/built_stage.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "stepcast/base/real.hpp"
 #include "stepcast/layer/activation_inventory.hpp"
@@ -76,8 +75,7 @@ LayerDivision layer_division(const ExpansionContext& context) {
 }
 
 const LayerBlocks::Layer& LayerBlocks::layer(const ExpansionContext& context, LayerKind kind) {
-  const auto known = std::find_if(layers_.begin(), layers_.end(),
-                                  [&](const Layer& entry) { return entry.kind == kind; });
+  const auto known = std::ranges::find(layers_, kind, &Layer::kind);
   if (known != layers_.end()) {
     return *known;
   }
@@ -101,8 +99,7 @@ std::shared_ptr<const BlockOps> LayerBlocks::loss(const ExpansionContext& contex
 }
 
 const BuiltLayer& StageBuilder::layer(const ExpansionContext& context, LayerKind kind) {
-  const auto known = std::find_if(layers_.begin(), layers_.end(),
-                                  [&](const BuiltLayer& entry) { return entry.kind == kind; });
+  const auto known = std::ranges::find(layers_, kind, &BuiltLayer::kind);
   if (known != layers_.end()) {
     return *known;
   }

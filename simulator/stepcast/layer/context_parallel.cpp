@@ -5,6 +5,7 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/layer/mixer_expansion.hpp"
 
 namespace stepcast {
@@ -94,10 +95,7 @@ class ContextParallel {
   // Each tensor is copied so that what a rank gets lies together, sent, and put in order; the
   // gradients take the way back.
   void exchange_heads(std::initializer_list<std::int64_t> widths) {
-    std::int64_t all = 0;
-    for (const std::int64_t width : widths) {
-      all += width;
-    }
+    const std::int64_t all = sum_over(widths);
     build_.memory_bound(OpId::kAttentionCpCopy, Kind::kStridedCopy, tokens_, all,
                         Implementation::kFused, element_);
     for (const std::int64_t width : widths) {

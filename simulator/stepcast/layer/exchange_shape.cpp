@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stepcast/base/sum.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
-#include "stepcast/model/routing.hpp"
 
 namespace stepcast {
 namespace {
@@ -153,11 +153,7 @@ std::vector<ExchangeBuffer> exchange_buffers(const ExpansionContext& context) {
 }
 
 Bytes total(const std::vector<ExchangeBuffer>& buffers) {
-  Bytes sum;
-  for (const ExchangeBuffer& buffer : buffers) {
-    sum += buffer.bytes;
-  }
-  return sum;
+  return sum_over(buffers, &ExchangeBuffer::bytes);
 }
 
 }  // namespace stepcast

@@ -180,14 +180,14 @@ void ExpertLayer::dispatch() {
                                 shape_.tokens, routed_width(context_.model), row_kernels(),
                                 Bytes(2));
   }
-  build_.forward_exchange(OpId::kMoeDispatch,
-                          exchange(ExchangePhase::kDispatch, spec().dispatch_dtype));
-  build_.backward_exchange(OpId::kMoeDispatch, exchange(ExchangePhase::kCombine, Dtype::kBf16));
+  build_.forward_collective(OpId::kMoeDispatch,
+                            exchange(ExchangePhase::kDispatch, spec().dispatch_dtype));
+  build_.backward_collective(OpId::kMoeDispatch, exchange(ExchangePhase::kCombine, Dtype::kBf16));
 }
 
 void ExpertLayer::combine() {
-  build_.forward_exchange(OpId::kMoeCombine, exchange(ExchangePhase::kCombine, Dtype::kBf16));
-  build_.backward_exchange(OpId::kMoeCombine, exchange(ExchangePhase::kDispatch, Dtype::kBf16));
+  build_.forward_collective(OpId::kMoeCombine, exchange(ExchangePhase::kCombine, Dtype::kBf16));
+  build_.backward_collective(OpId::kMoeCombine, exchange(ExchangePhase::kDispatch, Dtype::kBf16));
 }
 
 Collective ExpertLayer::over_ranks(CollectiveOp op, std::int64_t values, Bytes element) const {

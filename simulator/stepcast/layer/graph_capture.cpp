@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/layer/graph_capture.hpp"
 
-#include <array>
-
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 
 namespace stepcast {
 namespace {
-
-constexpr std::array<std::string_view, 4> kNames = {
-    "the host reads how many rows arrive at every dispatch",
-    "tensors of the experts have as many rows as arrive",
-    "experts are launched one by one, each for its own rows",
-    "the host reads whether gradients are numbers"};
 
 // Every expert has the rows of its capacity, whatever the routing.
 bool fixed_rows(const ExchangeSpec& spec) {
@@ -22,15 +14,6 @@ bool fixed_rows(const ExchangeSpec& spec) {
 }
 
 }  // namespace
-
-template <>
-std::span<const std::string_view> names_of<CaptureBlocker>() {
-  return kNames;
-}
-
-std::string_view name(CaptureBlocker blocker) {
-  return kNames.at(static_cast<std::size_t>(blocker));
-}
 
 std::vector<CaptureBlocker> capture_blockers(const ModelSpec& model, const ParallelPlan& plan,
                                              const SoftwareSpec& software) {

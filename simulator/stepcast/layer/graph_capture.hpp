@@ -3,7 +3,7 @@
 // of its capture, without the host, so that nothing may depend on what the host reads in between.
 #pragma once
 
-#include <span>
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -21,10 +21,13 @@ enum class CaptureBlocker {
   kChecksGradients,  // the host reads whether gradients are numbers
 };
 
-template <>
-std::span<const std::string_view> names_of<CaptureBlocker>();
 // As a report says it.
-std::string_view name(CaptureBlocker blocker);
+template <>
+inline constexpr std::array<std::string_view, 4> kNamesOf<CaptureBlocker> = {
+    "the host reads how many rows arrive at every dispatch",
+    "tensors of the experts have as many rows as arrive",
+    "experts are launched one by one, each for its own rows",
+    "the host reads whether gradients are numbers"};
 
 // In the order of the enumeration; none: the step can be captured. The plan is settled.
 std::vector<CaptureBlocker> capture_blockers(const ModelSpec& model, const ParallelPlan& plan,

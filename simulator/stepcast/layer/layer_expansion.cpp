@@ -104,8 +104,8 @@ class LayerExpander {
     const ModuleScope scope(build_, {RecomputeModule::kLayerNorm});
     build_.begin(Block::kResidualStream);
     build_.norm(id, context_.sequence_tokens());
-    const bool read = std::any_of(readers.begin(), readers.end(),
-                                  [&](ParameterRole role) { return weights().trains(role); });
+    const bool read =
+        std::ranges::any_of(readers, [&](ParameterRole role) { return weights().trains(role); });
     if (software().keeps_norm_output && read && build_.keeps_operand()) {
       const bool gathered = software().keeps_gathered_norm_output;
       build_.save_result(output, gathered ? context_.tokens() : context_.sequence_tokens(),

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "stepcast/layer/mixer_expansion.hpp"
-#include "stepcast/layer/sharding.hpp"
 
 namespace stepcast {
 namespace {
@@ -35,7 +34,7 @@ struct LayerEnd {
   OpId residual = OpId::kMlpResidual;
 
   LayerEnd(LayerKind kind, const OpList& forward) {
-    const bool feeds = kind.moe || std::any_of(forward.begin(), forward.end(), [](const Op& op) {
+    const bool feeds = kind.moe || std::ranges::any_of(forward, [](const Op& op) {
                          return op.id == OpId::kMlpDown;
                        });
     if (!feeds) {
@@ -90,15 +89,15 @@ double cost_of(const SavedTensor& tensor, const OpList& forward) {
 }
 
 bool may_go(const SavedTensor& tensor, const OpList& forward) {
-  return tensor.producer && std::none_of(forward.begin(), forward.end(), [&](const Op& op) {
+  return tensor.producer && std::ranges::none_of(forward, [&](const Op& op) {
            return op.id == tensor.producer && is_exchange(op);
          });
 }
 
 std::vector<SavedTensor> read_by_backward(const std::vector<SavedTensor>& saved) {
   std::vector<SavedTensor> read;
-  std::copy_if(saved.begin(), saved.end(), std::back_inserter(read),
-               [](const SavedTensor& tensor) { return tensor.read; });
+  std::ranges::copy_if(saved, std::back_inserter(read),
+                       [](const SavedTensor& tensor) { return tensor.read; });
   return read;
 }
 
@@ -114,8 +113,8 @@ std::vector<SavedTensor> within_budget(std::vector<SavedTensor> tensors, const O
       order.push_back(i);
     }
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return price[a] < price[b]; });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return price[a] < price[b]; });
   const Bytes allowed = budget * optional;
   for (const std::size_t i : order) {
     if (optional <= allowed) {
@@ -129,16 +128,16 @@ std::vector<SavedTensor> within_budget(std::vector<SavedTensor> tensors, const O
 }
 
 bool makes_one_of(const std::vector<SavedTensor>& tensors, const Op& op) {
-  return std::any_of(tensors.begin(), tensors.end(),
-                     [&](const SavedTensor& tensor) { return tensor.producer == op.id; });
+  return std::ranges::any_of(tensors,
+                             [&](const SavedTensor& tensor) { return tensor.producer == op.id; });
 }
 
 // The operators that make what is needed but not kept.
 OpList makers_of_the_rest(const BlockOps& layer, const std::vector<SavedTensor>& needed) {
   OpList makers;
-  std::copy_if(
-      layer.forward.begin(), layer.forward.end(), std::back_inserter(makers),
-      [&](const Op& op) { return makes_one_of(needed, op) && !makes_one_of(layer.kept, op); });
+  std::ranges::copy_if(layer.forward, std::back_inserter(makers), [&](const Op& op) {
+    return makes_one_of(needed, op) && !makes_one_of(layer.kept, op);
+  });
   return makers;
 }
 
@@ -185,9 +184,7 @@ OpList rerun_in_full(const MemoryRules& rules, LayerKind kind, const OpList& for
   if (!rules.recompute_stops_early || kind.moe) {
     return forward;
   }
-  const auto last = std::find_if(
-      forward.begin(), forward.end(),
-      [last = LayerEnd(kind, forward).product](const Op& op) { return op.id == last; });
+  const auto last = std::ranges::find(forward, LayerEnd(kind, forward).product, &Op::id);
   return {forward.begin(), last};
 }
 
@@ -201,8 +198,7 @@ void count_named_layers(const ExpansionContext& context, std::int64_t first, std
       continue;
     }
     const LayerKind kind = layer_kind(context.model, context.training.weights, layer);
-    const auto at = std::find_if(kinds.begin(), kinds.end(),
-                                 [&](const KindCount& entry) { return entry.kind == kind; });
+    const auto at = std::ranges::find(kinds, kind, &KindCount::kind);
     ++recomputed[static_cast<std::size_t>(at - kinds.begin())];
   }
 }

@@ -84,7 +84,11 @@ namespace stepcast {
 enum class TensorId : std::uint8_t { STEPCAST_SAVED_TENSORS(STEPCAST_ENUMERATOR) };
 #undef STEPCAST_ENUMERATOR
 
-std::string_view name(TensorId id);
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+#define STEPCAST_NAME(enumerator, name) std::string_view{name},
+template <>
+inline constexpr std::array kNamesOf<TensorId> = {STEPCAST_SAVED_TENSORS(STEPCAST_NAME)};
+#undef STEPCAST_NAME
 
 struct SavedTensor {
   TensorId id = TensorId::kLayerInput;

@@ -74,8 +74,7 @@ void count_kinds(const ModelSpec& model, const TrainedWeights& weights, std::int
                  const StageContent& stage, std::vector<KindCount>& counts) {
   counts.clear();
   const auto add = [&counts](LayerKind kind, std::int64_t layers) {
-    const auto known = std::find_if(counts.begin(), counts.end(),
-                                    [&](const KindCount& entry) { return entry.kind == kind; });
+    const auto known = std::ranges::find(counts, kind, &KindCount::kind);
     if (known == counts.end()) {
       counts.push_back({kind, layers});
     } else {

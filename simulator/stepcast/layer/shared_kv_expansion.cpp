@@ -87,13 +87,12 @@ class SharedKvExpander {
 
   // A rank needs the rows of its window that lie on the rank before, and all compressed keys.
   void core() {
-    const ParallelPlan& plan = context_.plan;
     const std::int64_t sequence = context_.training.sequence_length;
     pass_halo(context_, OpId::kAttentionCp, std::max<std::int64_t>(kind_.window, 1),
               of_layer_.qk_dim, build_);
     SparseAttention op;
     op.batch = context_.training.micro_batch_size;
-    op.seq_q = sequence / plan.cp;
+    op.seq_q = sequence / context_.plan.cp;
     op.seq_kv = sequence;
     op.ratio = std::max<std::int64_t>(1, kind_.compression);
     op.heads = heads_;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "stepcast/base/real.hpp"
+#include "stepcast/base/sum.hpp"
 
 namespace stepcast {
 namespace {
@@ -25,8 +26,7 @@ class Packing {
 
   void give(std::size_t shape, double cost, std::int64_t count) {
     while (count > 0) {
-      std::stable_sort(owners_.begin(), owners_.end(),
-                       [](const Owners& a, const Owners& b) { return a.load < b.load; });
+      std::ranges::stable_sort(owners_, {}, &Owners::load);
       Owners& least = owners_.front();
       if (count < least.ranks) {
         Owners rest = least;
@@ -97,8 +97,8 @@ WeightMatrix matrix_of(const ParameterTensor& tensor, const ParallelPlan& plan) 
 }
 
 void add_one(const WeightMatrix& matrix, WeightMatrices& to) {
-  const auto known = std::find_if(
-      to.begin(), to.end(), [&](const WeightMatrix& entry) { return entry.same_shape(matrix); });
+  const auto known =
+      std::ranges::find_if(to, [&](const WeightMatrix& entry) { return entry.same_shape(matrix); });
   if (known == to.end()) {
     to.push_back(matrix);
   } else {
@@ -126,11 +126,8 @@ void add(const WeightMatrices& more, std::int64_t times, WeightMatrices& to) {
 }
 
 double elements_of(const WeightMatrices& matrices) {
-  double elements = 0.0;
-  for (const WeightMatrix& matrix : matrices) {
-    elements += real(matrix.count) * matrix.elements();
-  }
-  return elements;
+  return sum_over(
+      matrices, [](const WeightMatrix& matrix) { return real(matrix.count) * matrix.elements(); });
 }
 
 HiddenMatrices hidden_matrices(const WeightMatrices& matrices) {
@@ -209,8 +206,8 @@ OwnedMatrices owned_matrices(const WeightMatrices& matrices, std::int64_t ranks,
     costs.push_back(real(std::max(shape.rows, shape.columns)) * shorter * shorter);
     order.push_back(order.size());
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&costs](std::size_t a, std::size_t b) { return costs[a] > costs[b]; });
+  std::ranges::stable_sort(order,
+                           [&costs](std::size_t a, std::size_t b) { return costs[a] > costs[b]; });
   Packing packing(matrices.size(), ranks);
   for (const std::size_t shape : order) {
     packing.give(shape, costs[shape], matrices[shape].count);

@@ -368,13 +368,12 @@ void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device) {
 }
 
 bool fits(const std::vector<StageMemory>& judged) {
-  return std::none_of(judged.begin(), judged.end(), [](const StageMemory& stage) {
-    return stage.verdict == MemoryVerdict::kDoesNotFit;
-  });
+  return std::ranges::none_of(
+      judged, [](const StageMemory& stage) { return stage.verdict == MemoryVerdict::kDoesNotFit; });
 }
 
 bool is_tight(const std::vector<StageMemory>& judged) {
-  return fits(judged) && std::any_of(judged.begin(), judged.end(), [](const StageMemory& stage) {
+  return fits(judged) && std::ranges::any_of(judged, [](const StageMemory& stage) {
            return stage.verdict == MemoryVerdict::kTight;
          });
 }

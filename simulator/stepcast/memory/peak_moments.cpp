@@ -105,8 +105,7 @@ class Walk {
         all.insert(all.end(), chunk.list().begin(), chunk.list().end());
       }
     }
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.place < b.place; });
+    std::ranges::stable_sort(all, {}, &Candidate::place);
     PeakMoments moments;
     moments.most_in_flight = most_in_flight_;
     for (const Candidate& candidate : all) {
@@ -158,8 +157,8 @@ class Walk {
 
 // Whether every forward of the only chunk goes before every backward, none of them in two parts.
 bool forwards_pile_up(const RankOrder& order, std::int64_t chunks) {
-  const auto first_backward = std::find_if(
-      order.begin(), order.end(), [](const auto& task) { return task.kind != TaskKind::kForward; });
+  const auto first_backward =
+      std::ranges::find_if(order, [](const auto& task) { return task.kind != TaskKind::kForward; });
   return chunks == 1 && 2 * (first_backward - order.begin()) == std::ssize(order) &&
          std::all_of(first_backward, order.end(),
                      [](const auto& task) { return task.kind == TaskKind::kBackward; });

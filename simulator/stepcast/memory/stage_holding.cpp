@@ -7,15 +7,17 @@
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
 #include "stepcast/layer/activation_inventory.hpp"
-#include "stepcast/layer/weight_matrix.hpp"
 #include "stepcast/plan/update_rule.hpp"
 
 namespace stepcast {
 namespace {
 
-// Ranks that share the optimizer's states of a matrix.
-double sharing(const WeightMatrix& matrix, const ParallelPlan& plan) {
-  return plan.zero == 0 ? 1.0 : real(matrix.expert ? plan.expert_shards() : plan.shards());
+// Ranks that share what a stage of ZeRO and those above it divide.
+double sharing_ranks(const ParallelPlan& plan, int stage, bool expert) {
+  if (plan.zero < stage) {
+    return 1.0;
+  }
+  return real(expert ? plan.expert_shards() : plan.shards());
 }
 
 struct StateChange {
@@ -29,7 +31,7 @@ struct StateChange {
     Bytes change;
     for (const WeightMatrix& matrix : matrices) {
       const double statistics = real(matrix.inputs + matrix.outputs);
-      const double elements = matrix.elements() / sharing(matrix, context.plan);
+      const double elements = matrix.elements() / sharing_ranks(context.plan, 1, matrix.expert);
       change += real(matrix.count) * (statistics - elements) * kStatistic;
     }
     return change;
@@ -39,9 +41,8 @@ struct StateChange {
     const Bytes whole = matrix_rule(optimizer, context.plan, context.software)->kept();
     const Bytes single = elementwise_rule(optimizer, context.plan, context.software).kept();
     const HiddenMatrices hidden = hidden_matrices(matrices);
-    const ParallelPlan& plan = context.plan;
-    return (elements_of(hidden.dense) / real(plan.zero == 0 ? 1 : plan.shards()) +
-            elements_of(hidden.experts) / real(plan.zero == 0 ? 1 : plan.expert_shards())) *
+    return (elements_of(hidden.dense) / sharing_ranks(context.plan, 1, false) +
+            elements_of(hidden.experts) / sharing_ranks(context.plan, 1, true)) *
            (whole - single);
   }
 };
@@ -104,27 +105,14 @@ struct Ends {
 
 Ends ends_of(const ExpansionContext& context, const BuiltStage& stage) {
   const StageContent& content = stage.content;
-  Ends ends;
-  if (content.embedding) {
-    ends.embedding = stage.embedding.dense;
-  }
-  if (content.loss) {
-    ends.head = head_elements(context);
-  }
-  if (content.embedding && content.loss && context.model.tied_embeddings) {
-    ends.head = 0.0;
-  }
-  return ends;
+  const bool own_head = !content.embedding || !context.model.tied_embeddings;
+  return {content.embedding ? stage.embedding.dense : 0.0,
+          content.loss && own_head ? head_elements(context) : 0.0};
 }
 
-Ends trained_of(const ExpansionContext& context, Ends ends) {
-  if (!context.training.weights.trains(ParameterRole::kEmbedding)) {
-    ends.embedding = 0.0;
-  }
-  if (!trains_head(context)) {
-    ends.head = 0.0;
-  }
-  return ends;
+Ends trained_of(const ExpansionContext& context, const Ends& ends) {
+  const bool embedding = context.training.weights.trains(ParameterRole::kEmbedding);
+  return {embedding ? ends.embedding : 0.0, trains_head(context) ? ends.head : 0.0};
 }
 
 // What products of weight gradients read besides the activations that forward kept: of a product
@@ -258,14 +246,6 @@ LocalParameters computed_last(const BuiltStage& stage) {
     last += stage.embedding;
   }
   return last;
-}
-
-// Ranks that share what a stage of ZeRO and those above it divide.
-double sharing_ranks(const ParallelPlan& plan, int stage, bool expert) {
-  if (plan.zero < stage) {
-    return 1.0;
-  }
-  return real(expert ? plan.expert_shards() : plan.shards());
 }
 
 // Of a rank, at so many bytes for each parameter that is trained and for each that is frozen.

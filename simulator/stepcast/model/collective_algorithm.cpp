@@ -73,7 +73,7 @@ std::span<const AlgorithmInfo> algorithm_table() { return kTable; }
 
 bool has_algorithm(CollectiveOp op, CollectiveAlgorithm algorithm) {
   return algorithm == CollectiveAlgorithm::kAuto ||
-         std::any_of(kTable.begin(), kTable.end(), [&](const AlgorithmInfo& info) {
+         std::ranges::any_of(kTable, [&](const AlgorithmInfo& info) {
            return info.op == op && info.algorithm == algorithm;
          });
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/model/linear_attention.hpp"
 
-#include <array>
-
 #include "stepcast/base/real.hpp"
+#include "stepcast/base/sum.hpp"
 
 namespace stepcast {
 namespace {
@@ -221,11 +220,8 @@ Bytes bytes_moved(const LinearAttention& op, const ChunkKernel& kernel) {
 }
 
 Flops flops(const LinearAttention& op) {
-  Flops sum;
-  for (const ChunkKernel& kernel : chunk_kernels(op.rule, op.direction)) {
-    sum += flops(op, kernel);
-  }
-  return sum;
+  return sum_over(chunk_kernels(op.rule, op.direction),
+                  [&](const ChunkKernel& kernel) { return flops(op, kernel); });
 }
 
 Bytes compulsory_bytes(const LinearAttention& op) {

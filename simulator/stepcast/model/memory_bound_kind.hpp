@@ -4,8 +4,8 @@
 // Which kernels an implementation of it runs is its row in backends/memory_bound.
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <span>
 #include <string_view>
 
 #include "stepcast/base/enum_names.hpp"
@@ -163,12 +163,14 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
 enum class MemoryBoundKind { STEPCAST_MEMORY_BOUND_KINDS(STEPCAST_ENUMERATOR) };
 #undef STEPCAST_ENUMERATOR
 
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)
-#define STEPCAST_COUNTED(enumerator, name, forward, backward, family) +1
-inline constexpr std::size_t kMemoryBoundKinds = 0 STEPCAST_MEMORY_BOUND_KINDS(STEPCAST_COUNTED);
-#undef STEPCAST_COUNTED
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+#define STEPCAST_NAME(enumerator, name, forward, backward, family) std::string_view{#name},
+template <>
+inline constexpr std::array kNamesOf<MemoryBoundKind> = {
+    STEPCAST_MEMORY_BOUND_KINDS(STEPCAST_NAME)};
+#undef STEPCAST_NAME
+inline constexpr std::size_t kMemoryBoundKinds = kNamesOf<MemoryBoundKind>.size();
 
-std::string_view name(MemoryBoundKind kind);
 KernelFamily family_of(MemoryBoundKind kind);
 
 struct CompulsoryPasses {
@@ -176,8 +178,5 @@ struct CompulsoryPasses {
   double backward;
 };
 CompulsoryPasses compulsory_passes(MemoryBoundKind kind);
-
-template <>
-std::span<const std::string_view> names_of<MemoryBoundKind>();
 
 }  // namespace stepcast

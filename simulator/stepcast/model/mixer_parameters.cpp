@@ -22,12 +22,12 @@ void add_gqa(ParameterList& list, const ModelSpec& model, const AttentionHeads& 
   const AttentionSpec& a = model.attention;
   const std::int64_t queries = heads.query * heads.qk_dim;
   constexpr auto kStack = StackedMatrix::kQkv;
-  list.push_back(column_tensor("q", kMixerRole, model.hidden, queries,
-                               a.qkv_bias ? Bias::kOne : Bias::kNone, heads.query, kStack));
+  list.push_back(column_tensor("q", kMixerRole, model.hidden, queries, bias_if(a.qkv_bias),
+                               heads.query, kStack));
   list.push_back(column_tensor("k", kMixerRole, model.hidden, heads.kv * heads.qk_dim,
-                               a.qkv_bias ? Bias::kOne : Bias::kNone, heads.kv, kStack));
+                               bias_if(a.qkv_bias), heads.kv, kStack));
   list.push_back(column_tensor("v", kMixerRole, model.hidden, heads.kv * heads.v_dim,
-                               a.qkv_bias ? Bias::kOne : Bias::kNone, heads.kv, kStack));
+                               bias_if(a.qkv_bias), heads.kv, kStack));
 }
 
 void add_mla(ParameterList& list, const ModelSpec& model, const AttentionHeads& heads) {
@@ -89,9 +89,8 @@ void add_indexer(ParameterList& list, const ModelSpec& model, std::int64_t ratio
 
 // Of the indexer those are trained that a loss of its own reaches.
 void add_choice_of_keys(ParameterList& list, const ModelSpec& model, LayerKind kind) {
-  const AttentionSpec& a = model.attention;
   if (kind.compression > 0) {
-    const bool overlap = kind.compression == a.compression.indexed_ratio;
+    const bool overlap = kind.compression == model.attention.compression.indexed_ratio;
     add_compressor(list, model, kind.compression, heads_of(model, kind).qk_dim, overlap);
   }
   if (chooses_keys(model, kind)) {
@@ -130,7 +129,7 @@ void add_attention(ParameterList& list, const ModelSpec& model, LayerKind kind) 
                           Bias::kNone, a.output_groups);
   }
   add_row_tensor(list, "o", "o_bias", ParameterRole::kAttention, heads.query * heads.v_dim,
-                 model.hidden, a.output_bias ? Bias::kOne : Bias::kNone, heads.query);
+                 model.hidden, bias_if(a.output_bias), heads.query);
 }
 
 // Products of the hidden state with 3 H outputs and back, and the filter of each channel.
@@ -138,11 +137,11 @@ void add_convolution(ParameterList& list, const ModelSpec& model) {
   const ConvolutionSpec& convolution = *model.mixers.convolution;
   const std::int64_t hidden = model.hidden;
   list.push_back(column_tensor("convolution_in", kMixerRole, hidden, 3 * hidden,
-                               convolution.bias ? Bias::kOne : Bias::kNone, hidden));
+                               bias_if(convolution.bias), hidden));
   list.push_back(filter_tensor("convolution", kMixerRole, convolution.width, hidden,
-                               convolution.bias ? Bias::kOne : Bias::kNone, hidden));
+                               bias_if(convolution.bias), hidden));
   add_row_tensor(list, "convolution_out", "convolution_out_bias", kMixerRole, hidden, hidden,
-                 convolution.bias ? Bias::kOne : Bias::kNone, hidden);
+                 bias_if(convolution.bias), hidden);
 }
 
 // transformers, modeling_qwen3_next.py: in_proj_qkvz, in_proj_ba, conv1d, dt_bias, A_log, norm and

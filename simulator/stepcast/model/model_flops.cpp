@@ -16,11 +16,9 @@ double flops_of_pair(const AttentionHeads& heads) {
 
 // Keys that a layer's attention may see of `length` positions, masked or not.
 double keys_of(const ModelSpec& model, LayerKind kind, double length) {
-  const AttentionSpec& attention = model.attention;
-  const bool chooses = chooses_keys(model, kind);
   double keys = kind.compression > 0 ? length / static_cast<double>(kind.compression) : length;
-  if (chooses) {
-    keys = std::min(keys, static_cast<double>(attention.indexer->chosen));
+  if (chooses_keys(model, kind)) {
+    keys = std::min(keys, static_cast<double>(model.attention.indexer->chosen));
   }
   const bool beside_window = kind.compression > 0;
   return std::min(length, keys + (beside_window ? static_cast<double>(kind.window) : 0.0));

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/model/model_ranges.hpp"
 #include "stepcast/model/model_remarks.hpp"
 

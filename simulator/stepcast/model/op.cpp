@@ -2,52 +2,30 @@
 #include "stepcast/model/op.hpp"
 
 #include <algorithm>
-#include <array>
 
-#include "stepcast/base/enum_names.hpp"
 #include "stepcast/base/real.hpp"
-#include "stepcast/model/expert_exchange.hpp"
-#include "stepcast/model/memory_bound_kind.hpp"
-#include "stepcast/model/op_id.hpp"
 
 namespace stepcast {
 namespace {
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
-#define STEPCAST_NAME(enumerator, name, forward, backward, family) std::string_view{#name},
 #define STEPCAST_PASSES(enumerator, name, forward, backward, family) \
   CompulsoryPasses{forward, backward},
 #define STEPCAST_FAMILY(enumerator, name, forward, backward, family) KernelFamily::family,
 // NOLINTEND(cppcoreguidelines-macro-usage)
-constexpr std::array kKindNames = {STEPCAST_MEMORY_BOUND_KINDS(STEPCAST_NAME)};
 constexpr std::array kCompulsory = {STEPCAST_MEMORY_BOUND_KINDS(STEPCAST_PASSES)};
 constexpr std::array kFamilies = {STEPCAST_MEMORY_BOUND_KINDS(STEPCAST_FAMILY)};
-#undef STEPCAST_NAME
 #undef STEPCAST_PASSES
 #undef STEPCAST_FAMILY
 
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define STEPCAST_NAME(enumerator, name) std::string_view{name},
-constexpr std::array kOperatorNames = {STEPCAST_OPERATORS(STEPCAST_NAME)};
-#undef STEPCAST_NAME
-static_assert(kOperatorNames.size() == kOpIds && kOpIds <= 256, "OpId is one byte");
-
 }  // namespace
 
-std::string_view name(MemoryBoundKind kind) { return entry(kKindNames, kind); }
 KernelFamily family_of(MemoryBoundKind kind) {
   return kFamilies.at(static_cast<std::size_t>(kind));
 }
 CompulsoryPasses compulsory_passes(MemoryBoundKind kind) {
   return kCompulsory.at(static_cast<std::size_t>(kind));
 }
-
-template <>
-std::span<const std::string_view> names_of<MemoryBoundKind>() {
-  return kKindNames;
-}
-
-std::string_view name(OpId id) { return kOperatorNames.at(static_cast<std::size_t>(id)); }
 
 Flops flops(const Gemm& op) {
   return Flops(2.0 * real(op.batch) * real(op.m) * real(op.n) * real(op.k));

@@ -30,6 +30,8 @@ namespace stepcast {
 
 // fwd: y = x W^T (m tokens, n outputs, k inputs); dgrad: dx = dy W; wgrad: dW = dy^T x.
 enum class GemmPass { kForward, kDgrad, kWgrad };
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<GemmPass> = {"fwd", "dgrad", "wgrad"};
 
 // How matrix units add up products of 8 bits: as they are built, or with sums that are kept in full
 // precision outside them (Transformer Engine's split accumulator, use_fast_accum=False of PyTorch).

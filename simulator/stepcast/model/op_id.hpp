@@ -6,9 +6,11 @@
 // own), and no rule hangs on a text.
 #pragma once
 
-#include <cstddef>
+#include <array>
 #include <cstdint>
 #include <string_view>
+
+#include "stepcast/base/enum_names.hpp"
 
 namespace stepcast {
 
@@ -199,12 +201,11 @@ namespace stepcast {
 enum class OpId : std::uint8_t { STEPCAST_OPERATORS(STEPCAST_ENUMERATOR) };
 #undef STEPCAST_ENUMERATOR
 
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)
-#define STEPCAST_COUNTED(enumerator, name) +1
-inline constexpr std::size_t kOpIds = 0 STEPCAST_OPERATORS(STEPCAST_COUNTED);
-#undef STEPCAST_COUNTED
-
-std::string_view name(OpId id);
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+#define STEPCAST_NAME(enumerator, name) std::string_view{name},
+template <>
+inline constexpr std::array kNamesOf<OpId> = {STEPCAST_OPERATORS(STEPCAST_NAME)};
+#undef STEPCAST_NAME
 
 // The part of a model, or of a step, that an operator belongs to.
 enum class Block : std::uint8_t {

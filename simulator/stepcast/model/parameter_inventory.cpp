@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "stepcast/base/sum.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -18,13 +20,10 @@ void add_mlp(ParameterList& list, std::int64_t hidden, const FeedForwardBlock& m
   const std::int64_t width = mlp.width;
   const StackedMatrix stacked = mlp.gated ? StackedMatrix::kGateUp : StackedMatrix::kNone;
   if (mlp.gated) {
-    list.push_back(column_tensor("gate", kRole, hidden, width, mlp.bias ? Bias::kOne : Bias::kNone,
-                                 width, stacked));
+    list.push_back(column_tensor("gate", kRole, hidden, width, bias_if(mlp.bias), width, stacked));
   }
-  list.push_back(column_tensor("up", kRole, hidden, width, mlp.bias ? Bias::kOne : Bias::kNone,
-                               width, stacked));
-  add_row_tensor(list, "down", "down_bias", kRole, width, hidden,
-                 mlp.bias ? Bias::kOne : Bias::kNone, width);
+  list.push_back(column_tensor("up", kRole, hidden, width, bias_if(mlp.bias), width, stacked));
+  add_row_tensor(list, "down", "down_bias", kRole, width, hidden, bias_if(mlp.bias), width);
 }
 
 void add_experts(ParameterList& list, const ModelSpec& model, const MoeSpec& moe) {
@@ -89,12 +88,10 @@ ParameterList marked(ParameterList list, const TrainedWeights& weights) {
 }
 
 std::int64_t active_elements(const ModelSpec& model, const ParameterList& parameters) {
-  std::int64_t sum = 0;
-  for (const ParameterTensor& tensor : parameters) {
+  return sum_over(parameters, [&model](const ParameterTensor& tensor) {
     const bool expert = tensor.role == ParameterRole::kExpert;
-    sum += tensor.elements * (expert ? model.moe->experts_per_token : tensor.instances);
-  }
-  return sum;
+    return tensor.elements * (expert ? model.moe->experts_per_token : tensor.instances);
+  });
 }
 
 }  // namespace
@@ -153,11 +150,7 @@ ParameterList mtp_extra_parameters(const ModelSpec& model, const TrainedWeights&
 }
 
 std::int64_t total_elements(const ParameterList& parameters) {
-  std::int64_t sum = 0;
-  for (const ParameterTensor& tensor : parameters) {
-    sum += tensor.total();
-  }
-  return sum;
+  return sum_over(parameters, &ParameterTensor::total);
 }
 
 ParameterCounts count_parameters(const ModelSpec& model) {
@@ -192,11 +185,9 @@ ParameterList trained_of(ParameterList parameters) {
 }
 
 std::int64_t adapter_elements(const ParameterList& parameters) {
-  std::int64_t sum = 0;
-  for (const ParameterTensor& tensor : parameters) {
-    sum += tensor.adapter ? tensor.total() : 0;
-  }
-  return sum;
+  return sum_over(parameters, [](const ParameterTensor& tensor) {
+    return tensor.adapter ? tensor.total() : 0;
+  });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "stepcast/base/real.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/model/weighted_choice.hpp"
 
 namespace stepcast {
@@ -94,11 +95,8 @@ class AvoidingSequences {
     for (std::int64_t draw = 0; draw < draws; ++draw) {
       advance(real(draw));
     }
-    double sum = 0.0;
-    for (const std::array<double, 2>& seen : probability_) {
-      sum += seen[0] + seen[1];
-    }
-    return std::clamp(sum, 0.0, 1.0);
+    const auto either = [](const std::array<double, 2>& seen) { return seen[0] + seen[1]; };
+    return std::clamp(sum_over(probability_, either), 0.0, 1.0);
   }
 
  private:
@@ -204,8 +202,7 @@ std::vector<std::int64_t> expected_loads(const Routing& routing, ExpertChoice ch
   constexpr double kTokens = 1e9;
   if (!is_weighted(routing.kind)) {
     const auto load = std::llround(kTokens * real(choice.topk) / real(choice.experts));
-    std::vector<std::int64_t> even(static_cast<std::size_t>(choice.experts), load);
-    return even;
+    return Loads(static_cast<std::size_t>(choice.experts), load);
   }
   std::vector<std::int64_t> loads;
   loads.reserve(static_cast<std::size_t>(choice.experts));
@@ -252,10 +249,8 @@ double kept_share(const Routing& routing, ExpertChoice choice, double capacity_f
   if (!is_weighted(routing.kind)) {
     return std::min(1.0, capacity_factor);
   }
-  double kept = 0.0;
-  for (const double load : included_experts(routing, choice)) {
-    kept += std::min(load, capacity_factor * mean);
-  }
+  const double kept = sum_over(included_experts(routing, choice),
+                               [&](double load) { return std::min(load, capacity_factor * mean); });
   return std::min(1.0, kept / real(choice.topk));
 }
 
@@ -283,7 +278,7 @@ PlacedExperts place_copies(const Routing& routing, ExpertChoice choice, std::int
   }
   const Loads loads = expected_loads(routing, choice);
   std::vector<RankPlaces> places = homes(loads, ranks);
-  const std::int64_t mean = std::accumulate(loads.begin(), loads.end(), std::int64_t{0}) / ranks;
+  const std::int64_t mean = sum_over(loads) / ranks;
   while (move_rows(places, static_cast<std::size_t>(spare), mean)) {
   }
   placed.places = choice.experts + ranks * spare;

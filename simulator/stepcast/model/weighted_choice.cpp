@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "stepcast/base/real.hpp"
+#include "stepcast/base/sum.hpp"
 
 namespace stepcast {
 namespace {
@@ -108,8 +109,7 @@ std::vector<double> log_normal_loads(const std::vector<double>& quantiles, doubl
   for (const double quantile : quantiles) {
     loads.push_back(std::exp(width * quantile));
   }
-  const double mean = std::accumulate(loads.begin(), loads.end(), 0.0) /
-                      static_cast<double>(std::max<std::size_t>(1, loads.size()));
+  const double mean = sum_over(loads) / static_cast<double>(std::max<std::size_t>(1, loads.size()));
   for (double& load : loads) {
     load /= mean;
   }
@@ -157,7 +157,7 @@ std::vector<double> zipf_weights(std::int64_t items, double exponent) {
 }
 
 std::vector<double> weights_of_counts(const std::vector<std::int64_t>& counts, std::int64_t draws) {
-  const double sum = std::accumulate(counts.begin(), counts.end(), 0.0);
+  const double sum = sum_over(counts, &real);
   std::vector<double> weights;
   weights.reserve(counts.size());
   for (const std::int64_t count : counts) {
@@ -220,7 +220,7 @@ PartLoads WeightedChoice::part_loads(std::int64_t parts) {
 }
 
 KnownLoads::Entry& KnownLoads::entry(const Routing& routing, ExpertChoice choice) {
-  const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+  const auto known = std::ranges::find_if(entries_, [&](const Entry& entry) {
     return entry.experts == choice.experts && entry.topk == choice.topk && entry.routing == routing;
   });
   if (known != entries_.end()) {

@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <numeric>
 #include <utility>
 
 #include "stepcast/base/nearest_name.hpp"
@@ -43,8 +42,6 @@ constexpr Range<std::int64_t> kUnits{0, 1024};
 constexpr Range<std::int64_t> kRoutedTokens{0, std::int64_t{1} << 40U};
 constexpr Range<double> kFactor{0.0, 1024.0};
 constexpr double kSteepestZipf = 8.0;
-constexpr std::array kPasses = {NamedValue<Direction>{"fwd", Direction::kForward},
-                                NamedValue<Direction>{"bwd", Direction::kBackward}};
 constexpr std::size_t kLargestCounts = std::size_t{1} << 20U;  // bytes
 
 bool within(Range<std::int64_t> range, std::int64_t value) {
@@ -301,7 +298,8 @@ ExpertExchange read_exchange(MappingReader& fields, ExchangePhase phase, Dtype d
   op.compute_units = fields.optional_count("num_sms", 0, kUnits);
   op.capacity_factor = fields.optional_number("capacity_factor", 0.0, kFactor);
   op.routing = read_routing(fields);
-  const auto pass = fields.optional_choice<Direction>("pass", kPasses, Direction::kForward);
+  const auto pass =
+      fields.optional_choice<Direction>("pass", enum_names<Direction>(), Direction::kForward);
   if (fields.good({"dispatcher", "num_sms"})) {
     check_units(fields, op);
   }

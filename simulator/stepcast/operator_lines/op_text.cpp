@@ -87,9 +87,6 @@ std::string text_of(const ExpertExchange& op) {
          std::to_string(op.group.size);
 }
 
-std::string_view pass_name(Direction direction) {
-  return direction == Direction::kForward ? "fwd" : "bwd";
-}
 Json json_of(const Gemm& op) {
   return {{"m", op.m}, {"n", op.n}, {"k", op.k}, {"batch", op.batch}, {"pass", name(op.pass)}};
 }
@@ -110,7 +107,7 @@ Json json_of(const Attention& op) {
   json.update(heads_json(op));
   json["causal"] = op.causal;
   json["window"] = op.window;
-  json["pass"] = pass_name(op.direction);
+  json["pass"] = name(op.direction);
   if (op.documents.length > 0) {
     json["document_length"] = op.documents.length;
     json["document_lengths"] = name(op.documents.lengths);
@@ -120,7 +117,7 @@ Json json_of(const Attention& op) {
 Json json_of(const LinearAttention& op) {
   return {{"rule", name(op.rule)}, {"batch", op.batch},       {"seq", op.seq},
           {"heads", op.heads},     {"qk_heads", op.qk_heads}, {"d_k", op.d_k},
-          {"d_v", op.d_v},         {"chunk", op.chunk},       {"pass", pass_name(op.direction)}};
+          {"d_v", op.d_v},         {"chunk", op.chunk},       {"pass", name(op.direction)}};
 }
 Json json_of(const SparseAttention& op) {
   Json json = heads_json(op);
@@ -129,7 +126,7 @@ Json json_of(const SparseAttention& op) {
   json["window"] = op.window;
   json["sinks"] = op.sinks;
   json["implementation"] = name(op.kernel);
-  json["pass"] = pass_name(op.direction);
+  json["pass"] = name(op.direction);
   return json;
 }
 Json json_of(const IndexScores& op) {
@@ -142,7 +139,7 @@ Json json_of(const IndexScores& op) {
           {"ratio", op.ratio},
           {"teacher_heads", op.teacher_heads},
           {"teacher_d", op.teacher_d},
-          {"pass", pass_name(op.direction)}};
+          {"pass", name(op.direction)}};
 }
 Json json_of(const MemoryBound& op) {
   Json json = {{"op", name(op.kind)},
@@ -150,7 +147,7 @@ Json json_of(const MemoryBound& op) {
                {"rows", op.rows},
                {"cols", op.cols},
                {"element_bytes", op.element.value()},
-               {"pass", pass_name(op.direction)}};
+               {"pass", name(op.direction)}};
   if (op.taps > 1) {
     json["taps"] = op.taps;
   }
@@ -177,18 +174,6 @@ Json json_of(const ExpertExchange& op) {
 }
 
 }  // namespace
-
-std::string_view name(GemmPass pass) {
-  switch (pass) {
-    case GemmPass::kForward:
-      return "fwd";
-    case GemmPass::kDgrad:
-      return "dgrad";
-    case GemmPass::kWgrad:
-      return "wgrad";
-  }
-  return "";
-}
 
 std::string_view category_name(const Op& op) {
   constexpr std::array<std::string_view, 3> kFamilies = {"elementwise", "copy", "optimizer"};

@@ -28,6 +28,4 @@ std::string_view dtype_name(const Op& op);
 std::string shape_text(const Op& op);
 nlohmann::ordered_json shape_json(const Op& op);
 
-std::string_view name(GemmPass pass);
-
 }  // namespace stepcast

@@ -92,7 +92,8 @@ Op read_memory_bound(MappingReader& fields, Dtype dtype, const DeviceSpec& /*dev
   op.rows = fields.required_count("rows", kSize);
   op.cols = fields.required_count("cols", kSize);
   op.element = size_of(dtype);
-  op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
+  op.direction =
+      fields.optional_choice<Direction>("pass", enum_names<Direction>(), Direction::kForward);
   op.implementation = fields.optional_choice<Implementation>(
       "implementation", enum_names<Implementation>(), Implementation::kFused);
   op.taps = fields.optional_count("taps", 1, kTaps);

@@ -2,11 +2,10 @@
 #include "stepcast/operator_lines/work_line.hpp"
 
 #include <algorithm>
-#include <array>
-#include <numeric>
 #include <string>
 
 #include "stepcast/base/real.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/value_message.hpp"
 
@@ -29,10 +28,6 @@ std::string_view largest_of(const ConfigNode& line, std::string_view other) {
   return other;
 }
 
-constexpr std::array kGemmPasses = {NamedValue<GemmPass>{"fwd", GemmPass::kForward},
-                                    NamedValue<GemmPass>{"dgrad", GemmPass::kDgrad},
-                                    NamedValue<GemmPass>{"wgrad", GemmPass::kWgrad}};
-
 // What products of either kind have besides their sizes. Weight gradients may be kept in fp32.
 template <typename Product>
 void read_precision(MappingReader& fields, Dtype dtype, Product& op) {
@@ -40,7 +35,7 @@ void read_precision(MappingReader& fields, Dtype dtype, Product& op) {
     return fields.optional_flag(key).value_or(false);
   };
   op.dtype = dtype;
-  op.pass = fields.optional_choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
+  op.pass = fields.optional_choice<GemmPass>("pass", enum_names<GemmPass>(), GemmPass::kForward);
   op.accumulate = is_set("accumulate");
   op.result = Bytes(is_set("fp32_result") ? 4.0 : 2.0);
   op.accumulation = is_set("precise_accumulation") ? Accumulation::kPrecise : Accumulation::kFast;
@@ -51,7 +46,7 @@ std::int64_t read_rows(MappingReader& fields, GroupedGemm& op) {
   if (op.counts.empty()) {
     return fields.required_count("m_total", kSize);
   }
-  const std::int64_t sum = std::accumulate(op.counts.begin(), op.counts.end(), std::int64_t{0});
+  const std::int64_t sum = sum_over(op.counts);
   const std::int64_t rows = fields.optional_count("m_total", sum, kSize);
   if (fields.good({"m_total", "counts"}) && rows != sum) {
     fields.error("counts", "add up to " + std::to_string(sum) + ", but 'm_total' is " +
@@ -138,7 +133,8 @@ Op read_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device) 
   op.documents.lengths = fields.optional_choice<DocumentLengths>(
       "document_lengths", enum_names<DocumentLengths>(), DocumentLengths::kFixed);
   op.dtype = dtype;
-  op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
+  op.direction =
+      fields.optional_choice<Direction>("pass", enum_names<Direction>(), Direction::kForward);
   op.kernel = fields.optional_choice<AttentionKernel>(
       "implementation", enum_names<AttentionKernel>(), device.architecture.attention.native);
   check_shared_heads(fields, "kv_heads", op.kv_heads, op.heads);
@@ -163,7 +159,8 @@ Op read_linear_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& /
   op.chunk = fields.optional_count("chunk", op.chunk, kChunk);
   op.rule = fields.optional_choice<DeltaRule>("rule", enum_names<DeltaRule>(), op.rule);
   op.dtype = dtype;
-  op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
+  op.direction =
+      fields.optional_choice<Direction>("pass", enum_names<Direction>(), Direction::kForward);
   check_shared_heads(fields, "qk_heads", op.qk_heads, op.heads);
   const double rows = real(op.batch) * real(op.seq) * real(op.heads);
   check_elements(fields, "seq", rows * real(op.d_k + op.d_v + op.chunk));
@@ -190,7 +187,8 @@ Op read_sparse_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& d
     fields.error("implementation", "is triton, whose kernels have no constants for " + device.name);
   }
   op.dtype = dtype;
-  op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
+  op.direction =
+      fields.optional_choice<Direction>("pass", enum_names<Direction>(), Direction::kForward);
   check_shared_heads(fields, "kv_heads", op.kv_heads, op.heads);
   if (fields.good({"d_qk", "d_v"}) && op.d_v > op.d_qk) {
     fields.error("d_v", "is " + std::to_string(op.d_v) +
@@ -216,7 +214,8 @@ Op read_index_scores(MappingReader& fields, Dtype dtype, const DeviceSpec& /*dev
   op.teacher_heads = fields.optional_count("teacher_heads", 0, kSizeOrNone);
   op.teacher_d = fields.optional_count("teacher_d", 0, kSizeOrNone);
   op.dtype = dtype;
-  op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
+  op.direction =
+      fields.optional_choice<Direction>("pass", enum_names<Direction>(), Direction::kForward);
   const double queries = real(op.batch) * real(op.seq_q);
   check_elements(fields, "seq", queries * real(op.heads) * real(op.d));
   check_elements(fields, "seq_kv", queries * real(op.seq_kv));

@@ -21,9 +21,6 @@ inline constexpr Range<std::int64_t> kSizeOrNone{0, kLargestSize};
 inline constexpr Range<std::int64_t> kTaps{1, 64};
 inline constexpr Range<std::int64_t> kHeadSize{1, 65'536};
 
-inline constexpr std::array kDirections = {NamedValue<Direction>{"fwd", Direction::kForward},
-                                           NamedValue<Direction>{"bwd", Direction::kBackward}};
-
 // The values of an enumeration and further names of some of them.
 template <typename Enum, typename Aliases>
 std::vector<NamedValue<Enum>> with_aliases(std::vector<NamedValue<Enum>> values,

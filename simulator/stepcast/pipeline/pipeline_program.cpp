@@ -212,7 +212,7 @@ class PipelineProgram::Compiler {
     }
     program_.draining_ = compiled(sequence, behind, sequence.tasks.size());
     note_live(sequence);
-    std::sort(program_.uses_.begin(), program_.uses_.end(), [](const Use& a, const Use& b) {
+    std::ranges::sort(program_.uses_, [](const Use& a, const Use& b) {
       return a.rank != b.rank ? a.rank < b.rank : a.duration < b.duration;
     });
   }

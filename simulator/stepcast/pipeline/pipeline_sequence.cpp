@@ -6,7 +6,6 @@
 #include <string>
 
 #include "stepcast/base/error.hpp"
-#include "stepcast/pipeline/pipeline_order.hpp"
 
 namespace stepcast {
 namespace {

@@ -3,16 +3,17 @@
 
 #include <algorithm>
 
+#include "stepcast/base/sum.hpp"
+
 namespace stepcast {
 
 Seconds shared_transfer(Seconds transfer, const std::vector<StageTraffic>& stages) {
   if (stages.empty()) {
     return transfer;
   }
-  double busy = 0.0;
-  for (const StageTraffic& stage : stages) {
-    busy += stage.passes > Seconds{} ? std::min(1.0, stage.communication / stage.passes) : 0.0;
-  }
+  const double busy = sum_over(stages, [](const StageTraffic& stage) {
+    return stage.passes > Seconds{} ? std::min(1.0, stage.communication / stage.passes) : 0.0;
+  });
   return (1.0 + busy / static_cast<double>(stages.size())) * transfer;
 }
 

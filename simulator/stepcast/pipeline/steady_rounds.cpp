@@ -140,8 +140,8 @@ bool PipelineProgram::SteadyRounds::repeats() const {
   }
   const double* const now = outputs();
   const double* const before = outputs(1);
-  return std::all_of(stretch_.live.begin(), stretch_.live.end(),
-                     [&](std::int32_t output) { return now[output] - before[output] == later; });
+  return std::ranges::all_of(
+      stretch_.live, [&](std::int32_t output) { return now[output] - before[output] == later; });
 }
 
 void PipelineProgram::SteadyRounds::begin_round() {
@@ -198,11 +198,9 @@ std::int32_t PipelineProgram::SteadyRounds::other_input(const Task& task) const 
 }
 
 std::int64_t PipelineProgram::SteadyRounds::width_of_row() const {
-  return 2 * ranks_ + kAwaited * std::count_if(stretch_.round.begin(), stretch_.round.end(),
-                                               [this](const Task& task) {
-                                                 return task.input != kNone ||
-                                                        other_input(task) != kNone;
-                                               });
+  return 2 * ranks_ + kAwaited * std::ranges::count_if(stretch_.round, [this](const Task& task) {
+                        return task.input != kNone || other_input(task) != kNone;
+                      });
 }
 
 void PipelineProgram::SteadyRounds::leave_out_known() {
@@ -230,7 +228,7 @@ bool PipelineProgram::SteadyRounds::moves_evenly(std::int64_t size) const {
       return false;
     }
   }
-  return std::all_of(stretch_.live.begin(), stretch_.live.end(), [&](std::int32_t output) {
+  return std::ranges::all_of(stretch_.live, [&](std::int32_t output) {
     return evenly(outputs()[output], outputs(size)[output], outputs(2 * size)[output]);
   });
 }

@@ -88,19 +88,6 @@ class PathWalk : public StepListener {
 
 }  // namespace
 
-std::string_view name(PathKind kind) {
-  constexpr std::array<std::string_view, 9> kNames = {"forward",
-                                                      "backward",
-                                                      "weight gradient",
-                                                      "forward and backward",
-                                                      "transfer",
-                                                      "wait for parameters",
-                                                      "reduction",
-                                                      "optimizer",
-                                                      "host"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 std::vector<PathSegment> critical_path(const StepContext& context) {
   PathWalk walk(context.expansion.plan.pp);
   StepTimer(context).at(context.clock, &walk);

@@ -27,7 +27,16 @@ enum class PathKind {
   kOptimizer,           // with the collectives around it
   kHost,                // once a step
 };
-std::string_view name(PathKind kind);
+template <>
+inline constexpr std::array<std::string_view, 9> kNamesOf<PathKind> = {"forward",
+                                                                       "backward",
+                                                                       "weight gradient",
+                                                                       "forward and backward",
+                                                                       "transfer",
+                                                                       "wait for parameters",
+                                                                       "reduction",
+                                                                       "optimizer",
+                                                                       "host"};
 
 // A run of segments of one kind on one pipeline rank; a transfer is of the rank that receives.
 struct PathSegment {

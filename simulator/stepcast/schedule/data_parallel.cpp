@@ -2,7 +2,6 @@
 #include "stepcast/schedule/data_parallel.hpp"
 
 #include "stepcast/base/dtype.hpp"
-#include "stepcast/layer/sharding.hpp"
 #include "stepcast/pipeline/pipeline_stages.hpp"
 
 namespace stepcast {

@@ -88,9 +88,9 @@ Seconds HostLaunches::entering(const OpList& ops) const {
   if (work_.layers != LaunchMode::kCompiled || work_.kernel || ops.empty()) {
     return {};
   }
-  const bool interrupted = work_.experts != LaunchMode::kCompiled &&
-                           std::any_of(ops.begin(), ops.end(),
-                                       [](const Op& op) { return belongs_to_experts(op.block); });
+  const bool interrupted =
+      work_.experts != LaunchMode::kCompiled &&
+      std::ranges::any_of(ops, [](const Op& op) { return belongs_to_experts(op.block); });
   constexpr double kAroundExperts = 3.0;
   return (interrupted ? kAroundExperts : 1.0) * host_.compiled_region;
 }

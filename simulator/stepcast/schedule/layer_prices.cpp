@@ -265,9 +265,8 @@ class LayerPricer {
       return;
     }
     const OpList& backward = layer.ops->backward;
-    const auto attention = std::find_if(backward.begin(), backward.end(), [](const Op& op) {
-      return std::holds_alternative<Attention>(op.work);
-    });
+    const auto attention = std::ranges::find_if(
+        backward, [](const Op& op) { return std::holds_alternative<Attention>(op.work); });
     const TaskSums ahead = sums_of(contended_.tasks({backward.begin(), attention}));
     for (StreamTask& task : recompute) {
       if (task.axis == Axis::kContext) {
@@ -449,8 +448,8 @@ const std::vector<OpCost>& KeptCosts::of(const OpList& ops, const StepContext& c
 
 std::shared_ptr<LayerWork> LayerWorks::of(const ExpansionContext& context) {
   LayerDivision division = layer_division(context);
-  const auto known = std::find_if(works_.begin(), works_.end(),
-                                  [&](const auto& entry) { return entry.first == division; });
+  const auto known =
+      std::ranges::find(works_, division, [](const auto& entry) { return entry.first; });
   if (known == works_.end()) {
     works_.emplace_front(std::move(division), std::make_shared<LayerWork>());
     if (works_.size() > kMostWorks) {

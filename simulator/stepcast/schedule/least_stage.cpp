@@ -40,13 +40,7 @@ void add_traffic(const StageProgram& program, LeastPass& forward, LeastPass& bac
 
 LeastPass pass_of(const TaskSums& sums) {
   LeastPass pass;
-  pass.compute = sums.compute;
-  pass.communicated = sums.exposed;
-  pass.blocking = sums.blocking;
-  pass.weight = sums.weight;
-  pass.launching = sums.launching;
-  pass.launching_weight = sums.launching_weight;
-  pass.energy = sums.energy;
+  pass.sums = sums;
   if (sums.compute > Seconds{}) {
     pass.rate = std::min(1.0, sums.compute / sums.contended);
   }
@@ -54,16 +48,8 @@ LeastPass pass_of(const TaskSums& sums) {
 }
 
 void LeastPass::add(double times, const LeastPass& other) {
-  compute += times * other.compute;
-  blocking += times * other.blocking;
-  for (std::size_t axis = 0; axis < kAxes; ++axis) {
-    communicated[axis] += times * other.communicated[axis];
-  }
-  weight += times * other.weight;
-  launching += times * other.launching;
-  launching_weight += times * other.launching_weight;
+  sums.add(times, other.sums);
   moved += times * other.moved;
-  energy += times * other.energy;
   rate = std::max(rate, other.rate);
   slowdown = std::min(slowdown, other.slowdown);
 }
@@ -76,33 +62,33 @@ void LeastPass::add_moved(double times, const TaskList& tasks) {
 }
 
 Seconds LeastPass::beside() const {
-  const Seconds longest = *std::max_element(communicated.begin(), communicated.end());
-  return max(max(compute, longest), launching);
+  const Seconds longest = *std::max_element(sums.exposed.begin(), sums.exposed.end());
+  return max(max(sums.compute, longest), sums.launching);
 }
 
 Seconds LeastPass::alone() const {
-  const Seconds serial = compute + blocking;
-  const Seconds left = max(Seconds{}, moved - blocking);
+  const Seconds serial = sums.compute + sums.blocking;
+  const Seconds left = max(Seconds{}, moved - sums.blocking);
   if (!(left > Seconds{}) || !(rate > 0.0)) {
-    return max(serial + left, launching);
+    return max(serial + left, sums.launching);
   }
-  const Seconds together = min(slowdown * left, (1.0 / rate) * compute);
+  const Seconds together = min(slowdown * left, (1.0 / rate) * sums.compute);
   const double saved = std::min(0.0, 1.0 - rate - 1.0 / slowdown);
-  return max(serial + left + saved * together, launching);
+  return max(serial + left + saved * together, sums.launching);
 }
 
 LeastPass least_of(const LeastPass& a, const LeastPass& b) {
   LeastPass least;
-  least.compute = min(a.compute, b.compute);
-  least.blocking = min(a.blocking, b.blocking);
-  for (std::size_t axis = 0; axis < kAxes; ++axis) {
-    least.communicated[axis] = min(a.communicated[axis], b.communicated[axis]);
+  for (Seconds TaskSums::*sum :
+       {&TaskSums::compute, &TaskSums::contended, &TaskSums::weight, &TaskSums::launching_weight,
+        &TaskSums::blocking, &TaskSums::launching}) {
+    least.sums.*sum = min(a.sums.*sum, b.sums.*sum);
   }
-  least.weight = min(a.weight, b.weight);
-  least.launching = min(a.launching, b.launching);
-  least.launching_weight = min(a.launching_weight, b.launching_weight);
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    least.sums.exposed[axis] = min(a.sums.exposed[axis], b.sums.exposed[axis]);
+  }
+  least.sums.energy = min(a.sums.energy, b.sums.energy);
   least.moved = min(a.moved, b.moved);
-  least.energy = min(a.energy, b.energy);
   least.rate = std::max(a.rate, b.rate);
   least.slowdown = std::min(a.slowdown, b.slowdown);
   return least;
@@ -146,13 +132,13 @@ LeastStage least_stage(const StageProgram& program, PassMode mode) {
   add_traffic(program, forward, backward);
   least.forward = alone ? forward.alone() : forward.beside();
   least.backward = alone ? backward.alone() : backward.beside();
-  least.energy = forward.energy + backward.energy;
+  least.energy = forward.sums.energy + backward.sums.energy;
   // Gradients of inputs keep what is not a weight gradient; these take their kernels, or what is
   // left of the pass while its host launches gradients of inputs.
-  const Seconds serial = backward.compute + (alone ? backward.blocking : Seconds{});
-  const Seconds launching_inputs = backward.launching - backward.launching_weight;
-  least.inputs = min(least.backward, max(serial - backward.weight, launching_inputs));
-  least.weight = max(Seconds{}, min(backward.weight, least.backward - launching_inputs));
+  const Seconds serial = backward.sums.compute + (alone ? backward.sums.blocking : Seconds{});
+  const Seconds launching_inputs = backward.sums.launching - backward.sums.launching_weight;
+  least.inputs = min(least.backward, max(serial - backward.sums.weight, launching_inputs));
+  least.weight = max(Seconds{}, min(backward.sums.weight, least.backward - launching_inputs));
   return least;
 }
 

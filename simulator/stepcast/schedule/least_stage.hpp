@@ -22,8 +22,6 @@
 // long as one: a mean over ranks takes no less than the pass of their mean sums.
 #pragma once
 
-#include <array>
-
 #include "stepcast/schedule/pass_timeline.hpp"
 
 namespace stepcast {
@@ -37,16 +35,10 @@ enum class PassMode {
 
 // The sums of the tasks of one pass.
 struct LeastPass {
-  Seconds compute;
-  std::array<Seconds, kAxes> communicated{};
-  Seconds blocking;
-  Seconds weight;  // of `compute`, gradients of weights
-  Seconds launching;
-  Seconds launching_weight;
+  TaskSums sums;
   Seconds moved;          // by gathers and reductions
   double rate = 0.0;      // the highest of its kernels beside communication
   double slowdown = 1e3;  // the least of gathers and reductions beside kernels
-  Joules energy;          // of the kernels, above idle
 
   void add_moved(double times, const TaskList& tasks);
   void add(double times, const LeastPass& other);

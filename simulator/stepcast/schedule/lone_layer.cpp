@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "stepcast/cost/power_state.hpp"
 #include "stepcast/schedule/pass_timeline.hpp"
 #include "stepcast/schedule/step_clock.hpp"
 
@@ -19,23 +18,23 @@ bool is_of(const std::vector<Block>& blocks, Block block) {
 
 OpList ops_of(const OpList& ops, const std::vector<Block>& blocks) {
   OpList chosen;
-  std::copy_if(ops.begin(), ops.end(), std::back_inserter(chosen),
-               [&](const Op& op) { return is_of(blocks, op.block); });
+  std::ranges::copy_if(ops, std::back_inserter(chosen),
+                       [&](const Op& op) { return is_of(blocks, op.block); });
   return chosen;
 }
 
 // What the experts multiply is theirs, also where they gather it from what a norm made.
 bool is_kept_of(const SavedTensor& tensor, const OpList& forward) {
   return tensor.id == TensorId::kExpertsInput || tensor.id == TensorId::kExpertsWeightCasts ||
-         (tensor.producer && std::any_of(forward.begin(), forward.end(),
-                                         [&](const Op& op) { return op.id == *tensor.producer; }));
+         (tensor.producer &&
+          std::ranges::any_of(forward, [&](const Op& op) { return op.id == *tensor.producer; }));
 }
 
 std::vector<SavedTensor> tensors_of(const std::vector<SavedTensor>& tensors,
                                     const OpList& forward) {
   std::vector<SavedTensor> chosen;
-  std::copy_if(tensors.begin(), tensors.end(), std::back_inserter(chosen),
-               [&](const SavedTensor& tensor) { return is_kept_of(tensor, forward); });
+  std::ranges::copy_if(tensors, std::back_inserter(chosen),
+                       [&](const SavedTensor& tensor) { return is_kept_of(tensor, forward); });
   return chosen;
 }
 

@@ -114,8 +114,7 @@ const LayerFloor::Holding& LayerFloor::holding(const StepContext& context) {
                           plan.micro_batches > 1,
                           twice ? plan.pp : 0,
                           plan.strides};
-  const auto known = std::find_if(held_.begin(), held_.end(),
-                                  [&](const Held& entry) { return entry.sharding == sharding; });
+  const auto known = std::ranges::find(held_, sharding, &Held::sharding);
   if (known == held_.end()) {
     held_.push_front({sharding, holding_of(context)});
   } else {
@@ -143,8 +142,7 @@ LayerFloor::Work LayerFloor::work_at(const StepContext& context) {
 }
 
 const LayerFloor::Work& LayerFloor::work(const StepContext& context) {
-  const auto known = std::find_if(known_.begin(), known_.end(),
-                                  [&](const Known& entry) { return entry.clock == context.clock; });
+  const auto known = std::ranges::find(known_, context.clock, &Known::clock);
   if (known != known_.end()) {
     return known->work;
   }
@@ -176,8 +174,7 @@ void ModelFloor::take(const StepContext& context) {
   context_.emplace(context);
   const ParallelPlan& plan = context.expansion.plan;
   LayerDivision division = layer_division(context.expansion);
-  const auto known = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const Entry& entry) { return entry.division == division; });
+  const auto known = std::ranges::find(entries_, division, &Entry::division);
   if (known == entries_.end()) {
     if (entries_.size() >= kMostKept) {
       entries_.pop_back();
@@ -227,9 +224,9 @@ LeastStep ModelFloor::step(Hertz clock) {
   LeastStep least;
   least.step =
       all_batches(mean, real(all.layers) / real(plan.pp), real(all.gathered) / real(plan.pp));
-  const Joules of_layer = work.layer.forward.energy + work.layer.backward.energy;
+  const Joules of_layer = work.layer.forward.sums.energy + work.layer.backward.sums.energy;
   least.energy = batches * (real(fewest.layers) * of_layer +
-                            real(fewest.recomputed) * work.layer.recomputed.energy);
+                            real(fewest.recomputed) * work.layer.recomputed.sums.energy);
   if (!twice) {
     least.step = max(least.step, behind_the_others(work));
   }

@@ -12,7 +12,7 @@ namespace {
 class OpCounter {
  public:
   void add(const Op& op, StepPass pass, std::int64_t count) {
-    const auto known = std::find_if(counted_.begin(), counted_.end(), [&](const CountedOp& entry) {
+    const auto known = std::ranges::find_if(counted_, [&](const CountedOp& entry) {
       return entry.pass == pass && prints_alike(entry.op, op);
     });
     if (known == counted_.end()) {

@@ -75,8 +75,8 @@ class MuonStep {
     const auto cost = [this](const WeightMatrix& matrix) {
       return newton_schulz_flops(iterated(matrix, muon_.tp_mode));
     };
-    WeightMatrix shared = *std::max_element(
-        matrices.begin(), matrices.end(),
+    WeightMatrix shared = *std::ranges::max_element(
+        matrices,
         [&cost](const WeightMatrix& a, const WeightMatrix& b) { return cost(a) < cost(b); });
     shared.count = 1;
     stepcast::add({shared}, 1, own);

@@ -134,8 +134,7 @@ void overlap_ring_attention(OpList& ops, TaskList& tasks) {
 }
 
 void overlap_redispatch(const OpList& ops, TaskList& tasks) {
-  const auto begin = std::find_if(ops.begin(), ops.end(),
-                                  [](const Op& op) { return op.id == OpId::kMoeRedispatch; });
+  const auto begin = std::ranges::find(ops, OpId::kMoeRedispatch, &Op::id);
   const auto reader = std::find_if(begin, ops.end(), reads_redispatched);
   if (reader == ops.end()) {
     return;

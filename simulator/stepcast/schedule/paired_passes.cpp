@@ -2,7 +2,6 @@
 #include "stepcast/schedule/paired_passes.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 
@@ -30,7 +29,7 @@ std::vector<LayerPair> pairs_of(const StageProgram& forward_stage,
   std::reverse(backward.begin(), backward.end());
   std::vector<LayerPair> pairs;
   for (std::size_t i = 0; i < std::max(forward.size(), backward.size()); ++i) {
-    const auto known = std::find_if(pairs.begin(), pairs.end(), [&](const LayerPair& pair) {
+    const auto known = std::ranges::find_if(pairs, [&](const LayerPair& pair) {
       return pair.forward == at(forward, i) && pair.backward == at(backward, i);
     });
     if (known == pairs.end()) {

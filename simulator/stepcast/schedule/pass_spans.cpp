@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "stepcast/base/sum.hpp"
 #include "stepcast/schedule/paired_passes.hpp"
 
 namespace stepcast {
@@ -14,8 +15,7 @@ namespace {
 constexpr Seconds kHostFarAhead{1e6};
 
 void sort_by_start(std::vector<StreamSpan>& spans) {
-  std::stable_sort(spans.begin(), spans.end(),
-                   [](const StreamSpan& a, const StreamSpan& b) { return a.start < b.start; });
+  std::ranges::stable_sort(spans, {}, &StreamSpan::start);
 }
 
 StreamSpan moved(StreamSpan span, Seconds to) {
@@ -49,7 +49,7 @@ class WeightStretches {
 
 // Whether communication that the gradient of the input waits for runs in a gap of computation.
 bool waits_in(const std::vector<StreamSpan>& spans, Seconds from, Seconds to) {
-  return std::any_of(spans.begin(), spans.end(), [&](const StreamSpan& span) {
+  return std::ranges::any_of(spans, [&](const StreamSpan& span) {
     return span.axis && *span.axis != Axis::kData && span.start < to && span.end > from;
   });
 }
@@ -82,11 +82,9 @@ std::set<std::int32_t> operators_of(const RecordedPass& pass) {
 }
 
 Seconds computed(const RecordedPass& pass) {
-  Seconds sum;
-  for (const StreamSpan& span : pass.spans) {
-    sum += span.axis ? Seconds{} : span.end - span.start;
-  }
-  return sum;
+  return sum_over(pass.spans, [](const StreamSpan& span) {
+    return span.axis ? Seconds{} : span.end - span.start;
+  });
 }
 
 // Closes computation up that would end after `duration`, as far as there is room for it.

@@ -38,10 +38,9 @@ class RankRecorder : public StepListener {
   void rank_end(const RankEnd& end) override { result_.step = max(result_.step, end.end()); }
 
   PlacedStep take(Seconds host) {
-    std::stable_sort(transfers_.begin(), transfers_.end(),
-                     [](const Received& a, const Received& b) {
-                       return std::pair(a.transfer.start, a.by) < std::pair(b.transfer.start, b.by);
-                     });
+    std::ranges::stable_sort(transfers_, [](const Received& a, const Received& b) {
+      return std::pair(a.transfer.start, a.by) < std::pair(b.transfer.start, b.by);
+    });
     for (const Received& received : transfers_) {
       result_.transfers.push_back(received.transfer);
     }

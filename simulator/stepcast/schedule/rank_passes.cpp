@@ -65,8 +65,8 @@ class PassPlacer {
       placed_.push_back({{part_of(task.kind), task, program_of(span), span.start, span.end, {}},
                          span.closes ? activation_change(task).returned : kNoChunk});
     }
-    std::stable_sort(placed_.begin(), placed_.end(),
-                     [](const Placed& a, const Placed& b) { return a.pass.start < b.pass.start; });
+    std::ranges::stable_sort(
+        placed_, [](const Placed& a, const Placed& b) { return a.pass.start < b.pass.start; });
     for (Placed& placed : placed_) {
       result_.passes.push_back(std::move(placed.pass));
       result_.closes.push_back(placed.closes);

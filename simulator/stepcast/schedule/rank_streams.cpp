@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/rank_streams.hpp"
 
-#include <algorithm>
-#include <array>
 #include <limits>
 
 #include "stepcast/base/error.hpp"

@@ -2,7 +2,6 @@
 // What the streams do without events: a program that runs by itself while at most one stream has
 // communication queued. The times are those of the events in rank_streams.cpp, in a fraction of the
 // time it takes to find them.
-#include <algorithm>
 
 #include "stepcast/schedule/rank_streams.hpp"
 

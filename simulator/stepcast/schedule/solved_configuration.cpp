@@ -18,8 +18,7 @@ SolvedConfiguration::SolvedConfiguration(const ExpansionContext& context,
 
 std::size_t SolvedConfiguration::stage(const StageClass& stage, const ExpansionContext& context,
                                        std::size_t index) {
-  const auto known = std::find_if(stages_.begin(), stages_.end(),
-                                  [&](const Stage& entry) { return entry.key == stage; });
+  const auto known = std::ranges::find(stages_, stage, &Stage::key);
   if (known != stages_.end()) {
     return static_cast<std::size_t>(known - stages_.begin());
   }
@@ -61,7 +60,7 @@ CommunicationLoad SolvedConfiguration::load(std::size_t stage, const StepContext
 
 SolvedConfiguration::AtClock& SolvedConfiguration::at(const StepContext& context,
                                                       const CommunicationLoad& load) {
-  const auto known = std::find_if(clocks_.begin(), clocks_.end(), [&](const AtClock& entry) {
+  const auto known = std::ranges::find_if(clocks_, [&](const AtClock& entry) {
     return entry.clock_ == context.clock && entry.load_ == load;
   });
   return known != clocks_.end() ? *known : clocks_.emplace_back(*this, context.clock, load);
@@ -105,7 +104,7 @@ const SolvedStage& SolvedConfiguration::AtClock::stage(std::size_t stage,
 const TimeBreakdown& SolvedConfiguration::AtClock::saved(std::size_t forward, std::size_t backward,
                                                          const StepContext& context,
                                                          MicroBatches micro_batches) {
-  const auto known = std::find_if(pairs_.begin(), pairs_.end(), [&](const Pair& entry) {
+  const auto known = std::ranges::find_if(pairs_, [&](const Pair& entry) {
     return entry.forward == forward && entry.backward == backward &&
            entry.micro_batches == micro_batches;
   });
@@ -125,8 +124,7 @@ const TimeBreakdown& SolvedConfiguration::AtClock::saved(std::size_t forward, st
 
 const OptimizerTime& SolvedConfiguration::AtClock::optimizer(const HeldWeights& weights,
                                                              const StepContext& context) {
-  const auto known = std::find_if(updates_.begin(), updates_.end(),
-                                  [&](const Update& entry) { return entry.weights == weights; });
+  const auto known = std::ranges::find(updates_, weights, &Update::weights);
   if (known != updates_.end()) {
     return known->time;
   }
@@ -158,17 +156,12 @@ TaskSums SolvedConfiguration::AtClock::rough(std::size_t stage, const StepContex
   TaskSums all;
   for (const LayerRun& run : own.runs) {
     const LayerSums& layer = own.tasks.sums[run.layer];
-    for (const TaskSums* sums : {&layer.forward, &layer.full_recompute, &layer.backward}) {
-      if (sums == &layer.full_recompute && !run.recomputed) {
-        continue;
-      }
-      const auto times = static_cast<double>(run.count);
-      all.compute += times * sums->compute;
-      all.energy += times * sums->energy;
-      for (std::size_t axis = 0; axis < kAxes; ++axis) {
-        all.exposed[axis] += times * sums->exposed[axis];
-      }
+    const auto times = static_cast<double>(run.count);
+    all.add(times, layer.forward);
+    if (run.recomputed) {
+      all.add(times, layer.full_recompute);
     }
+    all.add(times, layer.backward);
   }
   return all;
 }

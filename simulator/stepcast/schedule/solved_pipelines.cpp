@@ -24,7 +24,7 @@ std::vector<ChunkPair> chunk_pairs(const RankOrder& order, std::int64_t round) {
       continue;
     }
     const std::int64_t in_round = i >= middle && i < middle + round ? 1 : 0;
-    const auto known = std::find_if(pairs.begin(), pairs.end(), [&](const ChunkPair& pair) {
+    const auto known = std::ranges::find_if(pairs, [&](const ChunkPair& pair) {
       return pair.forward == task.chunk && pair.backward == task.backward_chunk;
     });
     if (known == pairs.end()) {
@@ -64,8 +64,8 @@ PipelineShape shortest(const PipelineShape& shape) {
 
 // Whether the moments of more micro-batches follow from these.
 bool stand_for_more(const std::vector<PeakMoments>& ranks) {
-  return std::all_of(ranks.begin(), ranks.end(),
-                     [](const PeakMoments& rank) { return rank.repeats || rank.piles_up; });
+  return std::ranges::all_of(ranks,
+                             [](const PeakMoments& rank) { return rank.repeats || rank.piles_up; });
 }
 
 }  // namespace

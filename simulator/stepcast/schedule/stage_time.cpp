@@ -160,9 +160,11 @@ TimeBreakdown exposed(const PassTotals& pass, const UniformOverlap& overlap,
   return breakdown;
 }
 
-PassTime uniform_forward(const StageProgram& program, const PassPlace& place,
-                         const UniformOverlap& overlap, const OccupiedShares& occupied,
-                         std::vector<StreamSpan>* record) {
+PassTime forward_of(const StageProgram& program, const PassPlace& place, const StepContext& context,
+                    std::vector<StreamSpan>* record) {
+  if (!context.expansion.plan.uniform) {
+    return forward_pass(program, place, record);
+  }
   UniformPass pass(program);
   for (const LayerRun& run : program.runs) {
     const LayerTasks& layer = pass.layer(run);
@@ -171,16 +173,18 @@ PassTime uniform_forward(const StageProgram& program, const PassPlace& place,
     pass.add_if(program.rule.forward_gather, place.first, layer.gather, times);
     pass.add_if(program.rule.forward_gather, place.first, layer.copy_out, times);
   }
-  const PassTime time = pass.finish(overlap, occupied);
+  const PassTime time = pass.finish(context.expansion.plan.overlap, occupied_shares(context));
   if (record != nullptr) {
     UniformSpans(program, place).forward(time, *record);
   }
   return time;
 }
 
-PassTime uniform_backward(const StageProgram& program, const PassPlace& place,
-                          const UniformOverlap& overlap, const OccupiedShares& occupied,
-                          std::vector<StreamSpan>* record) {
+PassTime backward_of(const StageProgram& program, const PassPlace& place,
+                     const StepContext& context, std::vector<StreamSpan>* record) {
+  if (!context.expansion.plan.uniform) {
+    return backward_pass(program, place, record);
+  }
   UniformPass pass(program);
   for (const LayerRun& run : program.runs) {
     const LayerTasks& layer = pass.layer(run);
@@ -198,27 +202,11 @@ PassTime uniform_backward(const StageProgram& program, const PassPlace& place,
     pass.add_if(program.rule.reduce, place.last, layer.reduce, times);
     pass.add_if(Frequency::kOnceAStep, place.last, layer.replicas, times);
   }
-  const PassTime time = pass.finish(overlap, occupied);
+  const PassTime time = pass.finish(context.expansion.plan.overlap, occupied_shares(context));
   if (record != nullptr) {
     UniformSpans(program, place).backward(time, *record);
   }
   return time;
-}
-
-PassTime forward_of(const StageProgram& program, const PassPlace& place, const StepContext& context,
-                    std::vector<StreamSpan>* record) {
-  const ParallelPlan& plan = context.expansion.plan;
-  return plan.uniform
-             ? uniform_forward(program, place, plan.overlap, occupied_shares(context), record)
-             : forward_pass(program, place, record);
-}
-
-PassTime backward_of(const StageProgram& program, const PassPlace& place,
-                     const StepContext& context, std::vector<StreamSpan>* record) {
-  const ParallelPlan& plan = context.expansion.plan;
-  return plan.uniform
-             ? uniform_backward(program, place, plan.overlap, occupied_shares(context), record)
-             : backward_pass(program, place, record);
 }
 
 StageTime stage_time(const StageProgram& program, const StepContext& context,

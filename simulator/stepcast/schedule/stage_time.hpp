@@ -27,19 +27,6 @@ using OccupiedShares = std::array<double, kAxes>;
 TimeBreakdown exposed(const PassTotals& pass, const UniformOverlap& overlap,
                       const OccupiedShares& occupied = {});
 
-// The passes of pass_timeline.hpp under this rule.
-//
-// The rule has no times within a pass. Spans for `record`, if it is given, follow one another as
-// the operators do; computation is longer by the contention of the whole pass, and each
-// communication is exposed for the same share of its axis. What of it is hidden runs beside the
-// kernels before it, or from the start of the pass where there are none.
-PassTime uniform_forward(const StageProgram& program, const PassPlace& place,
-                         const UniformOverlap& overlap, const OccupiedShares& occupied,
-                         std::vector<StreamSpan>* record = nullptr);
-PassTime uniform_backward(const StageProgram& program, const PassPlace& place,
-                          const UniformOverlap& overlap, const OccupiedShares& occupied,
-                          std::vector<StreamSpan>* record = nullptr);
-
 struct StageTime {
   PassTime first_forward;
   PassTime forward;
@@ -54,8 +41,13 @@ enum class MicroBatches {
   kSeveral,
 };
 
-// A pass of the stage on the timeline of its streams, or by shares where the plan says so
-// (uniform_forward). Its spans are added to `record`, if it is given.
+// A pass of the stage on the timeline of its streams (pass_timeline.hpp), or by shares where the
+// plan says so. Its spans are added to `record`, if it is given.
+//
+// Shares have no times within a pass. Their spans follow one another as the operators do;
+// computation is longer by the contention of the whole pass, and each communication is exposed for
+// the same share of its axis. What of it is hidden runs beside the kernels before it, or from the
+// start of the pass where there are none.
 PassTime forward_of(const StageProgram& program, const PassPlace& place, const StepContext& context,
                     std::vector<StreamSpan>* record = nullptr);
 PassTime backward_of(const StageProgram& program, const PassPlace& place,

@@ -115,8 +115,7 @@ class GridSearch {
 
   double share(std::int64_t index) { return known(index).share; }
   Known& known(std::int64_t index) {
-    const auto found = std::find_if(known_.begin(), known_.end(),
-                                    [&](const Known& entry) { return entry.index == index; });
+    const auto found = std::ranges::find(known_, index, &Known::index);
     if (found != known_.end()) {
       return *found;
     }
@@ -151,9 +150,8 @@ StepAtClock step_within_power(const StepContext& context) {
 }
 
 StepAtClock step_within_power(const StepContext& context, StepTimer& timer) {
-  const DeviceSpec& device = context.cluster.device;
   const Hertz clock = GridSearch(context, timer).highest_clock();
-  return described(device, clock, timer.near(clock));
+  return described(context.cluster.device, clock, timer.near(clock));
 }
 
 }  // namespace stepcast

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/step_listener.hpp"
 
-#include <array>
-
 namespace stepcast {
 
 RankStream stream_of(const StreamSpan& span, const StepOps& operators) {
@@ -24,13 +22,6 @@ RankStream stream_of(const StreamSpan& span, const StepOps& operators) {
   const bool reduces =
       span.op >= 0 && operators.places[static_cast<std::size_t>(span.op)].role == TaskRole::kReduce;
   return reduces ? RankStream::kReduce : RankStream::kGather;
-}
-
-std::string_view name(PassPart part) {
-  constexpr std::array<std::string_view, 7> kNames = {
-      "parameters",           "forward",  "backward", "input gradient", "weight gradient",
-      "forward and backward", "optimizer"};
-  return kNames[static_cast<std::size_t>(part)];
 }
 
 }  // namespace stepcast

@@ -67,7 +67,10 @@ enum class PassPart {
   kForwardAndBackward,
   kOptimizer,
 };
-std::string_view name(PassPart part);
+template <>
+inline constexpr std::array<std::string_view, 7> kNamesOf<PassPart> = {
+    "parameters",           "forward",  "backward", "input gradient", "weight gradient",
+    "forward and backward", "optimizer"};
 
 struct SpanTime {
   Seconds start;

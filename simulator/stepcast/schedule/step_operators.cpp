@@ -2,7 +2,6 @@
 #include "stepcast/schedule/step_operators.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "stepcast/pipeline/pipeline_stages.hpp"
 

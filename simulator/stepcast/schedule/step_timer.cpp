@@ -129,8 +129,7 @@ class Assembly {
       traffic += data_traffic(stage, own.micro_batches);
       reductions_.push_back({overlaps ? chunk_end[chunk] : end, stage.last_backward.backlog});
     }
-    std::sort(reductions_.begin(), reductions_.end(),
-              [](const Reduction& a, const Reduction& b) { return a.from < b.from; });
+    std::ranges::sort(reductions_, {}, &Reduction::from);
     Seconds free;
     for (const Reduction& chunk : reductions_) {
       free = max(free, chunk.from) + chunk.backlog;
@@ -368,8 +367,7 @@ Hertz StepTimer::grid_clock(const DeviceSpec& device, std::int64_t index) {
 }
 
 const StepTime& StepTimer::on_grid(std::int64_t index) {
-  const auto found = std::find_if(known_.begin(), known_.end(),
-                                  [&](const Known& entry) { return entry.index == index; });
+  const auto found = std::ranges::find(known_, index, &Known::index);
   return found != known_.end() ? found->time
                                : known_.emplace_back(Known{index, at(grid_clock(index))}).time;
 }

@@ -1,7 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/stream_task.hpp"
 
+#include "stepcast/base/sum.hpp"
+
 namespace stepcast {
+
+void TaskSums::add(double times, const TaskSums& other) {
+  compute += times * other.compute;
+  contended += times * other.contended;
+  weight += times * other.weight;
+  launching_weight += times * other.launching_weight;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    exposed[axis] += times * other.exposed[axis];
+  }
+  blocking += times * other.blocking;
+  launching += times * other.launching;
+  energy += times * other.energy;
+}
 
 TaskSums sums_of(const TaskList& tasks) {
   TaskSums sums;
@@ -22,12 +37,6 @@ TaskSums sums_of(const TaskList& tasks) {
   return sums;
 }
 
-Seconds duration_of(const TaskList& tasks) {
-  Seconds sum;
-  for (const StreamTask& task : tasks) {
-    sum += task.duration;
-  }
-  return sum;
-}
+Seconds duration_of(const TaskList& tasks) { return sum_over(tasks, &StreamTask::duration); }
 
 }  // namespace stepcast

@@ -63,6 +63,8 @@ struct TaskSums {
   Seconds blocking;   // of communication, what nothing of the same program runs beside
   Seconds launching;  // of the host, for all of them
   Joules energy;
+
+  void add(double times, const TaskSums& other);
 };
 TaskSums sums_of(const TaskList& tasks);
 // Of tasks one after the other.

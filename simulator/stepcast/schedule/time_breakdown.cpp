@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/time_breakdown.hpp"
 
+#include "stepcast/base/sum.hpp"
+
 namespace stepcast {
 
-Seconds TimeBreakdown::communication() const {
-  Seconds sum;
-  for (const Seconds part : exposed) {
-    sum += part;
-  }
-  return sum;
-}
+Seconds TimeBreakdown::communication() const { return sum_over(exposed); }
 
 Seconds TimeBreakdown::total() const {
   return compute + contention + communication() + bubble + optimizer + host;

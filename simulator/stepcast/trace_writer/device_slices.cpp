@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <tuple>
 
 namespace stepcast {
 namespace {
@@ -233,14 +232,6 @@ class Slicer {
 };
 
 }  // namespace
-
-std::string_view name(DeviceStream stream) {
-  constexpr std::array<std::string_view, kDeviceStreams> kNames = {
-      "compute",          "tensor parallel",  "expert parallel",
-      "context parallel", "all-gather",       "reduce-scatter",
-      "pipeline send",    "pipeline receive", "copies"};
-  return kNames[static_cast<std::size_t>(stream)];
-}
 
 std::int64_t nanoseconds(Seconds time) {
   constexpr double kNanosecond = 1e-9;

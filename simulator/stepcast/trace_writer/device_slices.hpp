@@ -6,7 +6,6 @@
 // overlaps. Times are whole nanoseconds from the start of the step.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -27,7 +26,11 @@ enum class DeviceStream {
   kCopies,
 };
 inline constexpr std::size_t kDeviceStreams = 9;
-std::string_view name(DeviceStream stream);
+template <>
+inline constexpr std::array<std::string_view, kDeviceStreams> kNamesOf<DeviceStream> = {
+    "compute",          "tensor parallel",  "expert parallel",
+    "context parallel", "all-gather",       "reduce-scatter",
+    "pipeline send",    "pipeline receive", "copies"};
 
 // What a step runs besides PlacedStep::operators. The two copies, of its tokens to the device and
 // of its loss from it, mark where it begins and ends: the simulator gives them no time, the trace 1

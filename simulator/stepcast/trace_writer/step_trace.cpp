@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/trace_writer/step_trace.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <vector>
 
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/config/json_dump.hpp"

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "stepcast/base/quantile.hpp"
+#include "stepcast/base/sum.hpp"
 
 namespace stepcast {
 namespace {
@@ -36,9 +36,7 @@ std::vector<double> ranks_of(const std::vector<double>& values) {
 }
 
 double mean(const std::vector<double>& values) {
-  return values.empty() ? 0.0
-                        : std::accumulate(values.begin(), values.end(), 0.0) /
-                              static_cast<double>(values.size());
+  return values.empty() ? 0.0 : sum_over(values) / static_cast<double>(values.size());
 }
 
 std::optional<ConstantRate> constant_rate(const std::vector<const ValidationRow*>& rows) {
@@ -97,8 +95,7 @@ ErrorSummary summary_of(const std::vector<const ValidationRow*>& rows) {
   summary.p90_abs_error = quantile(magnitudes, 0.9);
   summary.bias = mean(errors);
   const auto share_within = [&](double limit) {
-    const auto inside = std::count_if(magnitudes.begin(), magnitudes.end(),
-                                      [limit](double e) { return e <= limit; });
+    const auto inside = std::ranges::count_if(magnitudes, [limit](double e) { return e <= limit; });
     return magnitudes.empty()
                ? 0.0
                : static_cast<double>(inside) / static_cast<double>(magnitudes.size());

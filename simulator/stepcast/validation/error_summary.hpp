@@ -2,8 +2,6 @@
 // Statistics of prediction errors e = predicted / measured - 1 over a group of rows.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "stepcast/base/quantile.hpp"

@@ -7,10 +7,10 @@
 #include <exception>
 #include <iterator>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 #include "stepcast/base/quantile.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/plan/plan_keys.hpp"
@@ -148,7 +148,7 @@ RegretSummary summary_of(const std::vector<RegretGroup>& groups) {
     return summary;
   }
   std::ranges::sort(kept);
-  summary.mean = std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(kept.size());
+  summary.mean = sum_over(kept) / static_cast<double>(kept.size());
   summary.median = median(kept);
   summary.worst = kept.front();
   return summary;

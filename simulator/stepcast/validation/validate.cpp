@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "stepcast/base/sum.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/validation/held_out.hpp"
 #include "stepcast/validation/timed_runs.hpp"
@@ -25,11 +27,9 @@ Bytes predicted_memory(const MeasuredRun& run, const MeasuredQuantity& quantity,
 }
 
 Seconds exchange_time(const LayerStudy& report, ExchangePhase phase) {
-  Seconds time;
-  for (const ExchangeWay& way : report.exchanges) {
-    time += way.runs && way.phase == phase ? way.time : Seconds{};
-  }
-  return time;
+  return sum_over(report.exchanges, [phase](const ExchangeWay& way) {
+    return way.runs && way.phase == phase ? way.time : Seconds{};
+  });
 }
 
 // Of a layer that was measured by itself.
@@ -60,14 +60,6 @@ double predicted(const MeasuredRun& run, const MeasuredQuantity& quantity,
     default:
       return predicted_memory(run, quantity, projection).value();
   }
-}
-
-std::string joined_names(const std::vector<std::string>& reasons) {
-  std::string text;
-  for (const std::string& reason : reasons) {
-    text += (text.empty() ? "" : "; ") + reason;
-  }
-  return text;
 }
 
 // The metric of a GPU that does one model FLOP a second; empty for metrics that are no speed.
@@ -119,7 +111,7 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
     row.family = name(accuracy_family(run.experiment->model));
   }
   if (has_comparison(run) && !projection.priced) {
-    row.skipped = "plan refused: " + joined_names(projection.reasons);
+    row.skipped = "plan refused: " + text_list(projection.reasons, "; ");
   }
   if (run.quantities.empty()) {
     row.skipped = row.skipped.empty() ? "input missing: no tokens/s or step time" : row.skipped;

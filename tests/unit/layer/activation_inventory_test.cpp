@@ -40,7 +40,7 @@ Sample megatron(const Megatron& m, std::int64_t tp, bool sequence_parallel) {
   return sample;
 }
 
-Bytes saved(const Sample& sample) { return saved_activations(sample.context(), {}); }
+Bytes saved(const Sample& sample) { return total(saved_tensors(sample.context(), {})); }
 
 const Megatron kModel22B{2048, 4, 6144, 64};
 const Megatron kModel175B{2048, 1, 12288, 96};
@@ -111,7 +111,7 @@ TEST_CASE("the sum is that of the tensors, and each tensor has a name", "[unit]"
       CHECK(tensor.bytes > Bytes{});
       sum += tensor.bytes;
     }
-    CHECK(sum == saved_activations(sample.context(), kind));
+    CHECK(sum == total(saved_tensors(sample.context(), kind)));
   }
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("each recomputed module saves memory and none adds any", "[property]")
   sample.model.attention.kv_heads = sample.model.attention.heads;
   for (const bool moe : {false, true}) {
     Sample none = sample;
-    const Bytes everything = saved_activations(none.context(), {.moe = moe});
+    const Bytes everything = total(saved_tensors(none.context(), {.moe = moe}));
     for (const RecomputeModule module :
          {RecomputeModule::kCoreAttention, RecomputeModule::kLayerNorm,
           RecomputeModule::kMlpActivation, RecomputeModule::kMlaUp,
@@ -131,7 +131,7 @@ TEST_CASE("each recomputed module saves memory and none adds any", "[property]")
       Sample some = sample;
       some.training.recompute.kind = RecomputeKind::kSelective;
       some.training.recompute.modules = {module};
-      CHECK(saved_activations(some.context(), {.moe = moe}) < everything);
+      CHECK(total(saved_tensors(some.context(), {.moe = moe})) < everything);
     }
   }
 }

@@ -82,18 +82,18 @@ TEST_CASE("the operator policy keeps every second product and attention", "[case
     CHECK_FALSE(has(again, id));
   }
   sample.software.memory.keeps_unread_outputs = true;
-  CHECK(saved_activations(sample.context(), {}).value() == Approx(8.25 * u + statistics));
+  CHECK(total(saved_tensors(sample.context(), {})).value() == Approx(8.25 * u + statistics));
 }
 
 TEST_CASE("a memory budget gives up what is cheap to compute again first", "[unit]") {
   Sample sample = separate();
-  const Bytes all = saved_activations(sample.context(), {});
+  const Bytes all = total(saved_tensors(sample.context(), {}));
   const Bytes optional = all - layer_input(sample.context());
   sample.training.recompute.kind = RecomputeKind::kBudget;
   for (const double budget : {0.0, 0.3, 0.7, 1.0}) {
     sample.training.recompute.budget = budget;
     CAPTURE(budget);
-    CHECK(saved_activations(sample.context(), {}) <=
+    CHECK(total(saved_tensors(sample.context(), {})) <=
           budget * optional + layer_input(sample.context()));
     const BlockOps ops = expand_layer(sample.context(), {});
     CHECK(ops.recompute.empty() == (budget == 1.0));
@@ -118,15 +118,15 @@ TEST_CASE("moe_act and shared_experts recompute their part of a layer with exper
   Sample sample = test::moe_sample();
   sample.model.moe->shared_expert_ffn_hidden = 512;
   const LayerKind moe{.moe = true};
-  const Bytes all = saved_activations(sample.context(), moe);
+  const Bytes all = total(saved_tensors(sample.context(), moe));
   sample.training.recompute.kind = RecomputeKind::kSelective;
   sample.training.recompute.modules = {RecomputeModule::kMoeActivation};
   // T k rows of F = 512 in 16 bits
-  CHECK(all - saved_activations(sample.context(), moe) == Bytes(2048.0 * 512 * 2));
+  CHECK(all - total(saved_tensors(sample.context(), moe)) == Bytes(2048.0 * 512 * 2));
   CHECK(has(expand_layer(sample.context(), moe).recompute, OpId::kExpertsActivation));
   sample.training.recompute.modules = {RecomputeModule::kSharedExperts};
   // T rows of gate, up and product
-  CHECK(all - saved_activations(sample.context(), moe) == Bytes(3.0 * 1024 * 512 * 2));
+  CHECK(all - total(saved_tensors(sample.context(), moe)) == Bytes(3.0 * 1024 * 512 * 2));
   const OpList again = expand_layer(sample.context(), moe).recompute;
   CHECK(has(again, OpId::kMlpActivation));
   CHECK_FALSE(has(again, OpId::kExpertsActivation));

@@ -72,7 +72,7 @@ TEST_CASE("1F1B holds p - rank micro-batches", "[case]") {
   sample.plan.micro_batches = 8;
   const std::vector<StageMemory> stages = memory_by_stage(sample.context());
   REQUIRE(stages.size() == 4);
-  const Bytes two_layers = 2.0 * saved_activations(sample.context(), {});
+  const Bytes two_layers = 2.0 * total(saved_tensors(sample.context(), {}));
   for (std::size_t rank = 0; rank < 4; ++rank) {
     CHECK(stages[rank].in_flight == static_cast<double>(4 - rank));
   }
@@ -106,7 +106,7 @@ TEST_CASE("passes in pairs hold the activations of a layer more", "[case]") {
   CHECK(paired.in_flight == 11.0 / 2.0);
   CHECK(alone.in_flight == 11.0 / 2.0);
   CHECK((paired.activations - alone.activations).value() ==
-        nearly(saved_activations(sample.context(), {.moe = true}).value()));
+        nearly(total(saved_tensors(sample.context(), {.moe = true})).value()));
 }
 
 TEST_CASE("the embedding sits on the first rank and the loss on the last", "[unit]") {
@@ -201,7 +201,7 @@ TEST_CASE("a bf16 step peaks at the loss, as its parts add up", "[case]") {
   sample.plan.stages = {{.layers = 4, .embedding = true, .loss = true}};
   sample.plan.micro_batches = 1;
   const double u = 2.0 * 8192 * 4096;
-  CHECK(saved_activations(sample.context(), {}) == Bytes(17 * u + 4.0 * 8192 * 32));
+  CHECK(total(saved_tensors(sample.context(), {})) == Bytes(17 * u + 4.0 * 8192 * 32));
   const StageMemory memory = memory_by_stage(sample.context()).front();
   CHECK(memory.moment == "loss");
   CHECK(memory.gradients == Bytes{});
