@@ -218,8 +218,8 @@ void write_linear(const ModelSpec& model, MegatronFieldWriter& out) {
     out.text("experimental_attention_variant", "gated_delta_net");
   } else {
     out.text("model_type", "kimi_k3");
-    out.flag("mla_use_nope", model.positions == Positions::kNone);
-    out.flag("mla_use_output_gate", model.attention.output_gate);
+    model.positions == Positions::kNone ? out.on("mla_use_nope") : out.off("mla_use_nope");
+    model.attention.output_gate ? out.on("mla_use_output_gate") : out.off("mla_use_output_gate");
   }
   if (const std::int64_t turned = model.attention.rope_head_dim; turned > 0) {
     out.text("rotary_percent", shortest_text(static_cast<double>(turned) /
@@ -234,7 +234,7 @@ void write_linear(const ModelSpec& model, MegatronFieldWriter& out) {
 void write_shared_kv(const ModelSpec& model, MegatronFieldWriter& out) {
   const AttentionSpec& attention = model.attention;
   out.text("model_type", "deepseek_v4");
-  out.flag("hybrid_attention_enabled", true);
+  out.on("hybrid_attention_enabled");
   std::string ratios;
   for (const std::int64_t ratio : attention.compression.ratios) {
     ratios += (ratios.empty() ? "[" : ", ") + std::to_string(ratio);
@@ -246,7 +246,7 @@ void write_shared_kv(const ModelSpec& model, MegatronFieldWriter& out) {
   out.ours("model.attention.output_groups", attention.output_groups);
   out.ours("model.attention.output_lora_rank", attention.output_lora_rank);
   out.count("attn_sliding_window", attention.sliding_window);
-  out.flag("attn_sink", attention.sinks);
+  attention.sinks ? out.on("attn_sink") : out.off("attn_sink");
   out.ours("model.residual_streams", model.residual_streams);
   if (const auto& indexer = attention.indexer) {
     for (const IndexerWidth& row : kIndexerWidths) {
@@ -361,7 +361,7 @@ void write_megatron_mixers(const ModelSpec& model, MegatronFieldWriter& out) {
   if (mixers.convolution) {
     out.text(kLfmTypes, type_text(mixers, model.layers));
     out.ours("model.convolution.width", mixers.convolution->width);
-    out.flag("conv_bias", mixers.convolution->bias);
+    mixers.convolution->bias ? out.on("conv_bias") : out.off("conv_bias");
   }
   if (mixers.linear_attention) {
     write_linear(model, out);

@@ -134,7 +134,7 @@ class OptimizerWriter {
   void write() {
     std::visit(*this, optimizer_.rule);
     if (optimizer_.offload) {
-      out_.flag("optimizer_cpu_offload", true);
+      out_.on("optimizer_cpu_offload");
       out_.text("optimizer_offload_fraction", to_flow_yaml(scalar_node(optimizer_.offload->share)));
       out_.on_if("overlap_cpu_optimizer_d2h_h2d", optimizer_.offload->overlap);
     }
@@ -144,7 +144,7 @@ class OptimizerWriter {
     if (!rule.first || !rule.second) {
       return;
     }
-    out_.flag("use_precision_aware_optimizer", true);
+    out_.on("use_precision_aware_optimizer");
     out_.text("exp_avg_dtype", word_of(*rule.first));
     out_.text("exp_avg_sq_dtype", word_of(*rule.second));
     if (optimizer_.master == MasterCopy::kFp16) {
@@ -164,7 +164,7 @@ class OptimizerWriter {
     out_.text("muon_tp_mode", word_of(rule.tp_mode));
     out_.on_if("muon_nesterov", rule.nesterov);
     if (rule.qkv == QkvMatrices::kJoint) {
-      out_.flag("muon_split_qkv", false);
+      out_.off("muon_split_qkv");
     }
   }
 

@@ -11,6 +11,16 @@
 namespace stepcast {
 namespace {
 
+void set_flag(MegatronFieldWriter& out, std::string_view name, bool on) {
+  on ? out.on(name) : out.off(name);
+}
+
+void on_if(MegatronFieldWriter& out, std::string_view name, bool on) {
+  if (on) {
+    out.on(name);
+  }
+}
+
 // The switches of an experiment's software as Megatron's fields.
 class SoftwareFieldWriter {
  public:
@@ -35,18 +45,18 @@ class SoftwareFieldWriter {
  private:
   void write_kernels() {
     const bool fused = software_.cross_entropy != Implementation::kEager;
-    out_.on_if("cross_entropy_loss_fusion", fused);
+    on_if(out_, "cross_entropy_loss_fusion", fused);
     if (software_.cross_entropy == Implementation::kFused) {
       out_.text("cross_entropy_fusion_impl", "te");
     }
     if (!software_.accumulates_in_gemm || plan_.zero == 3) {
-      out_.flag("gradient_accumulation_fusion", false);
+      out_.off("gradient_accumulation_fusion");
     }
     if (!primus_) {
       write_attention();
     } else if (software_.attention_kernel() == AttentionKernel::kAiter) {
-      out_.flag("enable_primus_turbo", true);
-      out_.flag("use_turbo_attention", true);
+      out_.on("enable_primus_turbo");
+      out_.on("use_turbo_attention");
     }
     if (software_.cuda_graph) {
       const bool whole = software_.cuda_graph_scope == CudaGraphScope::kWhole;
@@ -75,8 +85,8 @@ class SoftwareFieldWriter {
     const Dispatcher dispatcher = plan_.exchange.dispatcher;
     const bool library = dispatcher == Dispatcher::kDeepEp || dispatcher == Dispatcher::kHybridEp;
     if (library && primus_ && dispatcher == Dispatcher::kDeepEp) {
-      out_.flag("enable_primus_turbo", true);
-      out_.flag("use_turbo_deepep", true);
+      out_.on("enable_primus_turbo");
+      out_.on("use_turbo_deepep");
     } else if (library) {
       out_.text("moe_token_dispatcher_type", "flex");
       out_.text("moe_flex_dispatcher_backend", std::string(name(dispatcher)));
@@ -84,22 +94,22 @@ class SoftwareFieldWriter {
       out_.text("moe_token_dispatcher_type", std::string(name(dispatcher)));
     }
     if (primus_ && software_.grouped_gemm == GroupedGemmMode::kTurbo) {
-      out_.flag("enable_primus_turbo", true);
-      out_.flag("use_turbo_grouped_gemm", true);
+      out_.on("enable_primus_turbo");
+      out_.on("use_turbo_grouped_gemm");
     }
-    out_.on_if("moe_grouped_gemm", software_.grouped_gemm != GroupedGemmMode::kLegacy || primus_);
-    out_.on_if("moe_use_legacy_grouped_gemm",
-               primus_ && software_.grouped_gemm == GroupedGemmMode::kLegacy);
+    on_if(out_, "moe_grouped_gemm", software_.grouped_gemm != GroupedGemmMode::kLegacy || primus_);
+    on_if(out_, "moe_use_legacy_grouped_gemm",
+          primus_ && software_.grouped_gemm == GroupedGemmMode::kLegacy);
     flag_where("moe_permute_fusion", software_.permute == Implementation::kFused);
     flag_where("moe_shared_expert_overlap", software_.shared_expert_overlap);
-    out_.on_if("overlap_moe_expert_parallel_comm", software_.ep_overlap);
-    out_.on_if("delay_wgrad_compute", software_.ep_overlap && software_.delays_weight_gradients);
+    on_if(out_, "overlap_moe_expert_parallel_comm", software_.ep_overlap);
+    on_if(out_, "delay_wgrad_compute", software_.ep_overlap && software_.delays_weight_gradients);
     write_exchange(library);
   }
 
   void flag_where(std::string_view name, bool on) {
     if (on || primus_ || bridge_) {
-      out_.flag(name, on);
+      set_flag(out_, name, on);
     }
   }
 
@@ -117,33 +127,33 @@ class SoftwareFieldWriter {
     }
     const bool forced = exchange.routing->kind == RoutingKind::kRoundRobinForced;
     if ((primus_ && forced) || (!primus_ && exchange.routing->kind == RoutingKind::kUniform)) {
-      out_.flag("moe_router_force_load_balancing", true);
+      out_.on("moe_router_force_load_balancing");
     }
   }
 
   void write_overlap() {
     if (plan_.tp > 1) {
-      out_.on_if("tp_comm_overlap", software_.async_tp);
+      on_if(out_, "tp_comm_overlap", software_.async_tp);
     }
     if (plan_.zero < 3) {
-      out_.on_if("overlap_grad_reduce", software_.overlap_grad_reduce);
-      out_.on_if("overlap_param_gather", software_.overlap_param_gather && plan_.zero >= 1 &&
-                                             software_.overlap_grad_reduce);
+      on_if(out_, "overlap_grad_reduce", software_.overlap_grad_reduce);
+      on_if(out_, "overlap_param_gather",
+            software_.overlap_param_gather && plan_.zero >= 1 && software_.overlap_grad_reduce);
     } else {
-      out_.flag("overlap_grad_reduce", true);
+      out_.on("overlap_grad_reduce");
     }
   }
 
   void write_states() {
-    out_.on_if("grad_reduce_in_bf16", software_.gradient_reduce == Bytes(2));
+    on_if(out_, "grad_reduce_in_bf16", software_.gradient_reduce == Bytes(2));
     const bool said = experiment_.training.optimizer != OptimizerSpec{};
     if (software_.states.optimizer == Bytes(8) && !said) {
-      out_.flag("use_precision_aware_optimizer", true);
+      out_.on("use_precision_aware_optimizer");
       out_.text("exp_avg_dtype", "bf16");
       out_.text("exp_avg_sq_dtype", "bf16");
     }
     if (software_.memory.optimizer_on_host && !said) {
-      out_.flag("optimizer_cpu_offload", true);
+      out_.on("optimizer_cpu_offload");
     }
   }
 
@@ -161,7 +171,7 @@ void write_attention(const AttentionSpec& attention, MegatronDialect dialect,
     return;  // in the fields of its layers
   }
   if (attention.kind == AttentionKind::kMla) {
-    out.flag("multi_latent_attention", true);
+    out.on("multi_latent_attention");
     if (attention.mla.q_lora_rank > 0) {
       out.ours("model.attention.q_lora_rank", attention.mla.q_lora_rank);
     }
@@ -169,16 +179,16 @@ void write_attention(const AttentionSpec& attention, MegatronDialect dialect,
     out.ours("model.attention.qk_nope_head_dim", attention.mla.qk_nope_head_dim);
     out.ours("model.attention.qk_rope_head_dim", attention.mla.qk_rope_head_dim);
     out.ours("model.attention.v_head_dim", attention.v_head_dim);
-    out.flag("qk_layernorm", true);
+    out.on("qk_layernorm");
     return;
   }
   if (attention.kv_heads != attention.heads) {
-    out.on_if("group_query_attention", dialect != MegatronDialect::kBridge);
+    on_if(out, "group_query_attention", dialect != MegatronDialect::kBridge);
     out.ours("model.attention.kv_heads", attention.kv_heads);
   }
   out.ours("model.attention.head_dim", attention.qk_head_dim);
-  out.on_if("qk_layernorm", attention.qk_norm == QkNorm::kHead);
-  out.on_if("attention_output_gate", attention.output_gate);
+  on_if(out, "qk_layernorm", attention.qk_norm == QkNorm::kHead);
+  on_if(out, "attention_output_gate", attention.output_gate);
   if (attention.sinks) {
     out.text("softmax_type", "learnable");
   }
@@ -201,7 +211,7 @@ void write_experts(const ModelSpec& model, MegatronFieldWriter& out) {
   }
   if (moe.shared_expert_ffn_hidden > 0) {
     out.count("moe_shared_expert_intermediate_size", moe.shared_expert_ffn_hidden);
-    out.on_if("moe_shared_expert_gate", moe.shared_expert_gate);
+    on_if(out, "moe_shared_expert_gate", moe.shared_expert_gate);
   }
   if (const std::string places = moe_layer_text(moe, model.layers); !places.empty()) {
     out.text("moe_layer_freq", places);
@@ -215,7 +225,7 @@ void write_experts(const ModelSpec& model, MegatronFieldWriter& out) {
     out.count("moe_router_num_groups", moe.router.groups);
     out.count("moe_router_group_topk", moe.router.topk_groups);
   }
-  out.on_if("moe_router_enable_expert_bias", moe.router.expert_bias);
+  on_if(out, "moe_router_enable_expert_bias", moe.router.expert_bias);
 }
 
 void write_biases(const ModelSpec& model, MegatronDialect dialect, MegatronFieldWriter& out) {
@@ -223,8 +233,8 @@ void write_biases(const ModelSpec& model, MegatronDialect dialect, MegatronField
   const bool inner = model.mlp.bias || (model.moe && model.moe->expert_bias);
   const bool all = inner && attention.qkv_bias && attention.output_bias;
   if (!all || dialect != MegatronDialect::kMegatron) {
-    out.flag("add_bias_linear", all);
-    out.on_if("add_qkv_bias", attention.qkv_bias && !all);
+    set_flag(out, "add_bias_linear", all);
+    on_if(out, "add_qkv_bias", attention.qkv_bias && !all);
   }
 }
 
@@ -238,22 +248,22 @@ void write_sharding(const Experiment& experiment, const ParallelPlan& plan, Mega
                     MegatronFieldWriter& out) {
   const std::int64_t zero = experiment.plan.zero.value_or(plan.zero);
   if (plan.zero == 3 && dialect == MegatronDialect::kPrimus && runs_fsdp2(experiment, plan)) {
-    out.flag("use_torch_fsdp2", true);
-    out.on_if("torch_fsdp2_no_reshard_after_forward", !plan.fsdp_reshard);
-    out.flag("use_distributed_optimizer", false);
+    out.on("use_torch_fsdp2");
+    on_if(out, "torch_fsdp2_no_reshard_after_forward", !plan.fsdp_reshard);
+    out.off("use_distributed_optimizer");
     return;
   }
   const bool sharded = plan.zero >= 2;
   const bool distributed = sharded || zero == 1 || plan.zero == 1;
   if (sharded) {
-    out.flag("use_megatron_fsdp", true);
+    out.on("use_megatron_fsdp");
     out.text("data_parallel_sharding_strategy",
              std::string(theirs_of(kFsdpStages, std::to_string(plan.zero))));
   }
   if (distributed) {
-    out.flag("use_distributed_optimizer", true);
+    out.on("use_distributed_optimizer");
   } else if (dialect != MegatronDialect::kMegatron) {
-    out.flag("use_distributed_optimizer", false);
+    out.off("use_distributed_optimizer");
   }
   const bool groups = plan.fsdp > 1 && plan.fsdp < plan.replicas();
   if (groups) {
@@ -274,8 +284,8 @@ void write_stages(const Experiment& experiment, const ParallelPlan& plan,
   }
   if (experiment.plan.layout == "balanced" && stages > 0 && (layers + 2) % stages == 0 &&
       experiment.model.mtp_layers == 0) {
-    out.flag("account_for_embedding_in_pipeline_split", true);
-    out.flag("account_for_loss_in_pipeline_split", true);
+    out.on("account_for_embedding_in_pipeline_split");
+    out.on("account_for_loss_in_pipeline_split");
     if (plan.vpp > 1) {
       out.count("num_virtual_stages_per_pipeline_rank", plan.vpp);
     }
@@ -324,11 +334,11 @@ std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDiale
   }
   out.text("normalization", model.norm == NormKind::kRmsNorm ? "RMSNorm" : "LayerNorm");
   if (dialect != MegatronDialect::kMegatron) {
-    out.flag("swiglu", model.mlp.gated);
-    out.flag("untie_embeddings_and_output_weights", !model.tied_embeddings);
+    set_flag(out, "swiglu", model.mlp.gated);
+    set_flag(out, "untie_embeddings_and_output_weights", !model.tied_embeddings);
   } else {
-    out.on_if("swiglu", model.mlp.gated);
-    out.on_if("untie_embeddings_and_output_weights", !model.tied_embeddings);
+    on_if(out, "swiglu", model.mlp.gated);
+    on_if(out, "untie_embeddings_and_output_weights", !model.tied_embeddings);
   }
   write_biases(model, dialect, out);
   if (model.moe) {
@@ -353,8 +363,8 @@ std::vector<Setting> megatron_training_fields(const Experiment& experiment) {
   }
   out.ours("training.micro_batch_size", training.micro_batch_size);
   out.ours("training.global_batch_size", training.global_batch_size);
-  out.on_if("fp16", training.dtype == Dtype::kFp16);
-  out.on_if("bf16", training.dtype != Dtype::kFp16);
+  on_if(out, "fp16", training.dtype == Dtype::kFp16);
+  on_if(out, "bf16", training.dtype != Dtype::kFp16);
   if (training.dtype == Dtype::kFp8 || training.dtype == Dtype::kFp8Block) {
     out.text("fp8", "hybrid");
     if (training.dtype == Dtype::kFp8Block) {
@@ -395,15 +405,15 @@ std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const Pa
     }
   }
   if (dialect != MegatronDialect::kBridge) {
-    out.on_if("use_tp_pp_dp_mapping", text_of(plan.order) == kPipelinesWithinReplicas);
+    on_if(out, "use_tp_pp_dp_mapping", text_of(plan.order) == kPipelinesWithinReplicas);
   }
   if (dialect != MegatronDialect::kMegatron && plan.tp > 1) {
-    out.flag("sequence_parallel", plan.sequence_parallel);
+    set_flag(out, "sequence_parallel", plan.sequence_parallel);
   } else {
-    out.on_if("sequence_parallel", plan.sequence_parallel);
+    on_if(out, "sequence_parallel", plan.sequence_parallel);
   }
   if (plan.pp > 1 && !primus_schedule(plan.schedule).empty()) {
-    out.flag("patch_primus_pipeline", true);
+    out.on("patch_primus_pipeline");
     out.text("pp_algorithm", std::string(primus_schedule(plan.schedule)));
   }
   write_sharding(experiment, plan, dialect, out);

@@ -26,12 +26,8 @@ class MegatronFieldWriter {
   void count(std::string_view name, std::int64_t value) { text(name, std::to_string(value)); }
   // By our own key.
   void ours(std::string_view key, std::int64_t value) { count(MegatronFields::word(key), value); }
-  void flag(std::string_view name, bool on) { text(name, on ? "true" : "false"); }
-  void on_if(std::string_view name, bool on) {
-    if (on) {
-      flag(name, true);
-    }
-  }
+  void on(std::string_view name) { text(name, "true"); }
+  void off(std::string_view name) { text(name, "false"); }
   std::vector<Setting> take() { return std::move(fields_); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a function or a member makes of each entry of a list: all of it, or its sum.
+// What a function or a member makes of each entry of a list.
 #pragma once
 
 #include <functional>
@@ -22,15 +22,6 @@ std::vector<MadeOf<const List, Of>> each_of(const List& list, const Of& of) {
     made.push_back(std::invoke(of, entry));
   }
   return made;
-}
-
-template <typename List, typename Of>
-MadeOf<const List, Of> sum_of(const List& list, const Of& of) {
-  MadeOf<const List, Of> sum{};
-  for (const auto& entry : list) {
-    sum += std::invoke(of, entry);
-  }
-  return sum;
 }
 
 }  // namespace stepcast

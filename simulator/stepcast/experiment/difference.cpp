@@ -6,6 +6,7 @@
 #include <map>
 
 #include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/operator_lines/op_text.hpp"
 
 namespace stepcast {
@@ -35,7 +36,7 @@ bool is_computation(const ExplainedOp& entry) {
 }
 
 Seconds time_of_kind(const Explanation& e, std::string_view kind) {
-  return sum_of(e.operators, [kind](const ExplainedOp& entry) {
+  return sum_over(e.operators, [kind](const ExplainedOp& entry) {
     return is_computation(entry) && kind_name(entry.counted.op) == kind ? entry.total() : Seconds{};
   });
 }

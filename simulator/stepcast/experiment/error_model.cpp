@@ -7,7 +7,7 @@
 #include <map>
 #include <numbers>
 
-#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 
 namespace stepcast {
 namespace {
@@ -47,22 +47,22 @@ Groups grouped(const Errors& errors, const std::function<std::string(const RunTr
   return groups;
 }
 
-double weight_of(const Errors& errors) { return sum_of(errors, &WeightedError::weight); }
+double weight_of(const Errors& errors) { return sum_over(errors, &WeightedError::weight); }
 
 double mean_of(const Errors& errors) {
-  return sum_of(errors, [](const WeightedError& e) { return e.weight * e.error; }) /
+  return sum_over(errors, [](const WeightedError& e) { return e.weight * e.error; }) /
          weight_of(errors);
 }
 
 // Of a normal distribution with the same mean absolute deviation from `centre`.
 double deviation_of(const Errors& errors, double centre) {
-  const double sum = sum_of(
+  const double sum = sum_over(
       errors, [centre](const WeightedError& e) { return e.weight * std::abs(e.error - centre); });
   return std::sqrt(std::numbers::pi / 2.0) * sum / weight_of(errors);
 }
 
 double squares_of(const Errors& errors, double mean) {
-  const double sum = sum_of(errors, [mean](const WeightedError& e) {
+  const double sum = sum_over(errors, [mean](const WeightedError& e) {
     return e.weight * (e.error - mean) * (e.error - mean);
   });
   return sum / weight_of(errors);

@@ -5,7 +5,7 @@
 #include <array>
 #include <functional>
 
-#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
@@ -46,7 +46,7 @@ class LimitSums {
       known->time += time;
     }
   }
-  [[nodiscard]] Seconds total() const { return sum_of(sums_, &LimitedTime::time); }
+  [[nodiscard]] Seconds total() const { return sum_over(sums_, &LimitedTime::time); }
   // The same in proportion, `whole` in all.
   void add_scaled(const LimitSums& parts, Seconds whole) {
     for (const LimitedTime& entry : parts.sums_) {
@@ -92,7 +92,7 @@ std::vector<LimitedTime> limits_of(const Explanation& e, std::int64_t domain_siz
 // (schedule/step_time.hpp), at most 0.3 % off, and the path is scaled to it.
 std::vector<PathSegment> path_of(const StepContext& context, Seconds step) {
   std::vector<PathSegment> path = critical_path(context);
-  const Seconds sum = sum_of(path, &PathSegment::time);
+  const Seconds sum = sum_over(path, &PathSegment::time);
   for (PathSegment& segment : path) {
     segment.time = (step / sum) * segment.time;
   }

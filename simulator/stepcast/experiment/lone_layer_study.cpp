@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/base/decimal_text.hpp"
-#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
@@ -43,7 +43,8 @@ LayerPart part_of(const LayerQuestion& question, LayerKind kind) {
 }
 
 Flops products_of(const OpList& ops) {
-  return sum_of(ops, [](const Op& op) { return op.block == Block::kRouter ? Flops{} : flops(op); });
+  return sum_over(ops,
+                  [](const Op& op) { return op.block == Block::kRouter ? Flops{} : flops(op); });
 }
 
 LayerPass pass_of(const LoneTime& time, Flops work) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/cost/price_cache.hpp"
 #include "stepcast/experiment/clock_pulls.hpp"
@@ -123,7 +124,7 @@ class RestingTimes {
         program_);
     std::erase_if(
         all, [&](const RestingConstant& entry) { return entry.share <= kVisible * sum.value(); });
-    const double visible = sum_of(all, &RestingConstant::share);
+    const double visible = sum_over(all, &RestingConstant::share);
     for (RestingConstant& entry : all) {
       entry.share /= visible;
     }
@@ -133,7 +134,7 @@ class RestingTimes {
 
  private:
   [[nodiscard]] double strength(SourceKind kind, const FewPulls& pulls) const {
-    return sum_of(pulls, [&](const Pull& pull) {
+    return sum_over(pulls, [&](const Pull& pull) {
       return numbers_[pull.number].origin->kind == kind ? std::abs(pull.strength) : 0.0;
     });
   }
@@ -305,7 +306,7 @@ template <typename Takes>
 void share_out(Seconds time, const std::vector<StepOp>& ops, const ClockPulls& clocks,
                const Takes& takes, RestingTimes& times) {
   const Seconds sum =
-      sum_of(ops, [&](const StepOp& op) { return takes(op) ? op.total() : Seconds{}; });
+      sum_over(ops, [&](const StepOp& op) { return takes(op) ? op.total() : Seconds{}; });
   for (const StepOp& op : ops) {
     if (takes(op) && op.total() > Seconds{}) {
       share_out(op, clocks.of(op), (op.total() / sum) * time, times);

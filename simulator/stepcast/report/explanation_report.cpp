@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/decimal_text.hpp"
-#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/columns.hpp"
 
@@ -15,7 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Seconds total(const std::vector<LimitedTime>& limits) { return sum_of(limits, &LimitedTime::time); }
+Seconds total(const std::vector<LimitedTime>& limits) {
+  return sum_over(limits, &LimitedTime::time);
+}
 
 // Runs of a path that stand for one line: `period` of them, `times` times in a row.
 struct Repetition {
@@ -198,7 +200,7 @@ std::string path_to_text(const std::vector<PathSegment>& path) {
   if (path.empty()) {
     return "\nCritical path: not followed, the step has too many micro-batches to place each\n";
   }
-  const Seconds step = sum_of(path, &PathSegment::time);
+  const Seconds step = sum_over(path, &PathSegment::time);
   TextTable table(
       {{"times", Align::kRight}, {"time", Align::kRight}, {"share", Align::kRight}, {"what"}});
   for (const PathLine& entry : merged(merged(path_lines(path), absorbs_rank), absorbs_repeat)) {

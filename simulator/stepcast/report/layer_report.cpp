@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/decimal_text.hpp"
-#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/columns.hpp"
 #include "stepcast/report/projection_columns.hpp"
@@ -57,7 +57,7 @@ std::string exchange_table(const LayerStudy& study) {
   }
   TextTable table =
       kWays.table("direction primitive received_bytes time_s bytes_per_s remark", study.exchanges);
-  const Seconds sum = sum_of(
+  const Seconds sum = sum_over(
       study.exchanges, [](const ExchangeWay& way) { return way.runs ? way.time : Seconds{}; });
   table.add_row({"both that run", "", "", as_signed_milliseconds(sum.value())});
   return "\nExchange of tokens between " + with_separators(study.ranks) +

@@ -7,7 +7,7 @@
 
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/decimal_text.hpp"
-#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/plan/plan_text.hpp"
@@ -196,7 +196,7 @@ std::string counts_text(const RecommendedGpu& gpu) {
   const std::string counts = text_list(gpu.candidates, ", ", [](const RunCandidate& candidate) {
     return with_separators(candidate.projection.gpus);
   });
-  const std::int64_t plans = sum_of(
+  const std::int64_t plans = sum_over(
       gpu.candidates, [](const RunCandidate& candidate) { return candidate.searched.plans; });
   const bool proven = std::ranges::all_of(gpu.candidates, &RunCandidate::proven);
   return counts + " GPUs; " + with_separators(plans) + " plans, " +

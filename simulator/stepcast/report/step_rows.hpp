@@ -7,7 +7,7 @@
 #include <array>
 #include <string_view>
 
-#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/memory/stage_memory.hpp"
 #include "stepcast/schedule/time_breakdown.hpp"
 
@@ -46,8 +46,8 @@ inline constexpr std::array kTimeRows = {
 
 // Of all rows with this key.
 inline Seconds time_of_key(const TimeBreakdown& time, std::string_view key) {
-  return sum_of(kTimeRows,
-                [&](const TimeRow& row) { return row.key == key ? row.of(time) : Seconds{}; });
+  return sum_over(kTimeRows,
+                  [&](const TimeRow& row) { return row.key == key ? row.of(time) : Seconds{}; });
 }
 
 // Calls `visit` with the first row of each key.

@@ -6,7 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/columns.hpp"
@@ -426,7 +426,7 @@ std::string collective_table(const RankWaiting& waiting) {
                    {"most for rank"},
                    {"its calls", Align::kRight}});
   for (const WaitedCollective& row : waiting.collectives) {
-    const Seconds sum = sum_of(row.waiting, std::identity());
+    const Seconds sum = sum_over(row.waiting, std::identity());
     const auto last =
         static_cast<std::size_t>(std::ranges::max_element(row.last) - row.last.begin());
     table.add_row({collective_text(row), kCollectives.text("calls", row),

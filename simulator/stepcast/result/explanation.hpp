@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
 #include "stepcast/result/projection.hpp"
@@ -63,12 +63,12 @@ struct Explanation {
 
   // The optimizer is part of the computation.
   [[nodiscard]] Seconds computation() const {
-    return sum_of(operators, [](const ExplainedOp& entry) {
+    return sum_over(operators, [](const ExplainedOp& entry) {
       return entry.communicates() ? Seconds{} : entry.total();
     });
   }
   [[nodiscard]] Seconds communication() const {
-    return sum_of(operators, [](const ExplainedOp& entry) {
+    return sum_over(operators, [](const ExplainedOp& entry) {
       return entry.communicates() ? entry.total() : Seconds{};
     });
   }

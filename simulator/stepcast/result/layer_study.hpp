@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/layer/exchange_shape.hpp"
 #include "stepcast/layer/saved_tensor.hpp"
 #include "stepcast/result/projection.hpp"
@@ -71,7 +71,7 @@ struct LayerStudy {
 
   // What the experts and the activation between their products keep, without the router's scores.
   [[nodiscard]] Bytes saved_by_experts() const {
-    return sum_of(saved, [](const SavedTensor& tensor) {
+    return sum_over(saved, [](const SavedTensor& tensor) {
       return tensor.id == TensorId::kMoeRouterScores ? Bytes{} : tensor.bytes;
     });
   }

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/hardware/provenance.hpp"
 #include "stepcast/layer/graph_capture.hpp"
@@ -57,7 +57,7 @@ struct ProvenanceShares {
 
   // Of all constants of a kind.
   [[nodiscard]] double of(SourceKind kind) const {
-    return sum_of(constants, [kind](const RestingConstant& entry) {
+    return sum_over(constants, [kind](const RestingConstant& entry) {
       return entry.constant.kind == kind ? entry.share : 0.0;
     });
   }

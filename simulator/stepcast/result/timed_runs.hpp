@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/result/projection.hpp"
 
 namespace stepcast {
@@ -31,7 +31,7 @@ struct RegretGroup {
 
   [[nodiscard]] double kept() const { return pick->measured / best->measured; }
   [[nodiscard]] double random() const {
-    const double sum = sum_of(runs, &TimedRun::measured);
+    const double sum = sum_over(runs, &TimedRun::measured);
     return sum / static_cast<double>(runs.size()) / best->measured;
   }
 };

@@ -24,11 +24,6 @@
 namespace stepcast {
 
 enum class Frequency { kNever, kOnceAStep, kEveryMicroBatch };
-// With a micro-batch; `once`: it is the one of a step that what comes once a step comes with.
-constexpr bool happens(Frequency frequency, bool once) {
-  return frequency == Frequency::kEveryMicroBatch || (frequency == Frequency::kOnceAStep && once);
-}
-
 // When a plan moves parameters and gradients.
 struct TrafficRule {
   Frequency forward_gather = Frequency::kNever;

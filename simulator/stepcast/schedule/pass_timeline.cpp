@@ -28,7 +28,7 @@ class Pass {
         layers_(layers_in_order(program.runs)) {}
 
   PassTime forward() {
-    gathers_ = happens(program_.rule.forward_gather, place_.first);
+    gathers_ = place_.gathers(program_.rule.forward_gather);
     if (place_.first) {
       // The parameters of the first layer are there already; so are all of them where the software
       // does not overlap gathers with forward.
@@ -44,8 +44,8 @@ class Pass {
   PassTime backward() {
     backward_ = true;
     std::reverse(layers_.begin(), layers_.end());
-    gathers_ = happens(program_.rule.backward_gather, false);
-    reduces_ = happens(program_.rule.reduce, place_.last);
+    gathers_ = program_.rule.backward_gather == Frequency::kEveryMicroBatch;
+    reduces_ = place_.reduces(program_.rule.reduce);
     prefetch(0);
     run_layers([this](std::size_t place) { backward_layer(place); });
     if (reduces_ && !overlaps_reductions()) {
@@ -268,7 +268,7 @@ Seconds weight_part(const TimeBreakdown& spent, const TaskSums& sums, Seconds la
 
 GatherTime first_gather(const StageProgram& program) {
   GatherTime time;
-  if (!happens(program.rule.forward_gather, true)) {
+  if (program.rule.forward_gather == Frequency::kNever) {
     return time;
   }
   for (const LayerRun& run : program.runs) {

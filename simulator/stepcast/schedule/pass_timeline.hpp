@@ -22,6 +22,15 @@ struct PassPlace {
       false;  // forward of the first micro-batch: it begins when the first layer is gathered
   bool last = false;       // backward of the last micro-batch, which reduces what is reduced once
   Seconds host_lead{1e6};  // of the host at its start; far ahead unless a pass before says less
+
+  // Whether the forward gathers, and the backward reduces, what is moved so often.
+  [[nodiscard]] bool gathers(Frequency frequency) const {
+    return frequency == Frequency::kEveryMicroBatch ||
+           (first && frequency == Frequency::kOnceAStep);
+  }
+  [[nodiscard]] bool reduces(Frequency frequency) const {
+    return frequency == Frequency::kEveryMicroBatch || (last && frequency == Frequency::kOnceAStep);
+  }
 };
 
 struct PassTime {

@@ -28,8 +28,8 @@ class UniformPass {
     }
   }
 
-  void add_if(Frequency frequency, bool once, const TaskList& tasks, double times) {
-    if (happens(frequency, once)) {
+  void add_if(bool happens, const TaskList& tasks, double times) {
+    if (happens) {
       add(tasks, times);
     }
   }
@@ -71,7 +71,7 @@ class UniformSpans {
   void forward(const PassTime& time, std::vector<StreamSpan>& record) {
     for (const LayerInOrder& entry : layers_in_order(program_.runs)) {
       const LayerTasks& layer = program_.tasks.layers[entry.layer];
-      gather(layer, program_.rule.forward_gather, place_.first);
+      gather(layer, place_.gathers(program_.rule.forward_gather));
       add(layer.forward);
     }
     lay(time, record);
@@ -83,11 +83,11 @@ class UniformSpans {
     for (const LayerInOrder& entry : layers) {
       const LayerTasks& layer = program_.tasks.layers[entry.layer];
       for (std::int64_t i = 0; i < program_.rule.backward_gathers && !layer.stays_gathered; ++i) {
-        gather(layer, program_.rule.backward_gather, false);
+        gather(layer, program_.rule.backward_gather == Frequency::kEveryMicroBatch);
       }
       add(entry.recomputed ? layer.full_recompute : TaskList{});
       add(layer.backward);
-      if (happens(program_.rule.reduce, place_.last)) {
+      if (place_.reduces(program_.rule.reduce)) {
         add(layer.before_reduce);
         add(layer.reduce);
       }
@@ -97,8 +97,8 @@ class UniformSpans {
   }
 
  private:
-  void gather(const LayerTasks& layer, Frequency frequency, bool once) {
-    if (happens(frequency, once)) {
+  void gather(const LayerTasks& layer, bool happens) {
+    if (happens) {
       add(layer.gather);
       add(layer.copy_out);
     }
@@ -170,8 +170,8 @@ PassTime forward_of(const StageProgram& program, const PassPlace& place, const S
     const LayerTasks& layer = pass.layer(run);
     const auto times = static_cast<double>(run.count);
     pass.add(layer.forward, times);
-    pass.add_if(program.rule.forward_gather, place.first, layer.gather, times);
-    pass.add_if(program.rule.forward_gather, place.first, layer.copy_out, times);
+    pass.add_if(place.gathers(program.rule.forward_gather), layer.gather, times);
+    pass.add_if(place.gathers(program.rule.forward_gather), layer.copy_out, times);
   }
   const PassTime time = pass.finish(context.expansion.plan.overlap, occupied_shares(context));
   if (record != nullptr) {
@@ -195,12 +195,13 @@ PassTime backward_of(const StageProgram& program, const PassPlace& place,
     }
     if (!layer.stays_gathered) {
       const auto gathers = static_cast<double>(program.rule.backward_gathers);
-      pass.add_if(program.rule.backward_gather, false, layer.gather, gathers * times);
-      pass.add_if(program.rule.backward_gather, false, layer.copy_out, gathers * times);
+      const bool every_time = program.rule.backward_gather == Frequency::kEveryMicroBatch;
+      pass.add_if(every_time, layer.gather, gathers * times);
+      pass.add_if(every_time, layer.copy_out, gathers * times);
     }
-    pass.add_if(program.rule.reduce, place.last, layer.before_reduce, times);
-    pass.add_if(program.rule.reduce, place.last, layer.reduce, times);
-    pass.add_if(Frequency::kOnceAStep, place.last, layer.replicas, times);
+    pass.add_if(place.reduces(program.rule.reduce), layer.before_reduce, times);
+    pass.add_if(place.reduces(program.rule.reduce), layer.reduce, times);
+    pass.add_if(place.last, layer.replicas, times);
   }
   const PassTime time = pass.finish(context.expansion.plan.overlap, occupied_shares(context));
   if (record != nullptr) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/sweep/chunk_store.hpp"
 #include "stepcast/sweep/plan_evaluator.hpp"
@@ -107,7 +108,7 @@ BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>&
   result.searched.plans = found.looked_at;
   result.searched.refused = found.refused;
   result.searched.priced =
-      found.looked_at - sum_of(found.refused, [](const auto& entry) { return entry.second; });
+      found.looked_at - sum_over(found.refused, [](const auto& entry) { return entry.second; });
   if (found.best) {
     take_best(space, *found.best, result);
   }

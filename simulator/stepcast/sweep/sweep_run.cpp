@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/error.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/base/worker_arena.hpp"
 #include "stepcast/sweep/sweep_part.hpp"
 
@@ -187,7 +187,7 @@ class PieceRunner {
 ChunkResult evaluated(const EvaluateChunk& evaluate, const ChunkGrid& grid, std::int64_t chunk) {
   ChunkResult result = evaluate(grid.begin(chunk), grid.end(chunk));
   const std::int64_t refused =
-      sum_of(result.refused, [](const auto& entry) { return entry.second; });
+      sum_over(result.refused, [](const auto& entry) { return entry.second; });
   STEPCAST_CHECK(std::ssize(result.priced) + result.bounded + refused == grid.plans_of(chunk),
                  "chunk " + std::to_string(chunk) + " does not account for each of its plans");
   return result;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/base/each_of.hpp"
+#include "stepcast/base/sum.hpp"
 
 #include <map>
 #include <string>
@@ -28,8 +29,8 @@ TEST_CASE("a list is made of members, of what functions say, and of maps", "[uni
 }
 
 TEST_CASE("a sum is that of what each entry is made to, of none nothing", "[unit]") {
-  CHECK(sum_of(kStages, &Stage::layers) == 7);
-  CHECK(sum_of(std::vector<Stage>{}, &Stage::layers) == 0);
+  CHECK(sum_over(kStages, &Stage::layers) == 7);
+  CHECK(sum_over(std::vector<Stage>{}, &Stage::layers) == 0);
 }
 
 TEST_CASE("texts stand one behind the other with something between them", "[unit]") {
