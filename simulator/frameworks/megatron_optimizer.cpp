@@ -136,7 +136,9 @@ class OptimizerWriter {
     if (optimizer_.offload) {
       out_.on("optimizer_cpu_offload");
       out_.text("optimizer_offload_fraction", to_flow_yaml(scalar_node(optimizer_.offload->share)));
-      out_.on_if("overlap_cpu_optimizer_d2h_h2d", optimizer_.offload->overlap);
+      if (optimizer_.offload->overlap) {
+        out_.on("overlap_cpu_optimizer_d2h_h2d");
+      }
     }
   }
 
@@ -162,7 +164,9 @@ class OptimizerWriter {
     out_.text("optimizer", "muon");
     out_.count("muon_num_ns_steps", rule.steps);
     out_.text("muon_tp_mode", word_of(rule.tp_mode));
-    out_.on_if("muon_nesterov", rule.nesterov);
+    if (rule.nesterov) {
+      out_.on("muon_nesterov");
+    }
     if (rule.qkv == QkvMatrices::kJoint) {
       out_.off("muon_split_qkv");
     }
