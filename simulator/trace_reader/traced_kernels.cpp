@@ -13,11 +13,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kLargestCount = 2147483648.0;
 
+// PyTorch's operators on 8-bit operands take their scales; their names say so.
+bool is_scaled(std::string_view op) { return op.find("scaled_") != std::string_view::npos; }
+
 // As a line of `stepcast cost`; null for what has none.
 Json line_of(const TracedOperator& row) {
   const auto& s = row.shape->sizes;
-  // PyTorch's operators on 8-bit operands take their scales; their names say so.
-  const std::string_view dtype = row.name.find("scaled_") != std::string::npos ? "fp8" : "bf16";
+  const std::string_view dtype = is_scaled(row.name) ? "fp8" : "bf16";
   switch (row.category) {
     case StepCategory::kGemm:
       return {{"kind", "gemm"}, {"m", s[1]},     {"n", s[2]},

@@ -61,7 +61,7 @@ enum class Opened { kContainer, kFunction, kValue };
 
 Opened opened_by(const std::string& head) {
   static const std::regex container(R"(\b(namespace|class|struct|union|enum)\b[^()]*$)");
-  static const std::regex value(R"((^|[^=<>!])=\s*(std::to_array<\w+>\()?[\w:<>, ]*$)");
+  static const std::regex value(R"((^|[^=<>!])=\s*(std::to_array<\w+>\(\s*)?[\w:<>, ]*$)");
   if (std::regex_search(head, container)) {
     return Opened::kContainer;
   }

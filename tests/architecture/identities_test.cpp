@@ -40,7 +40,6 @@ const std::vector<Subject>& subjects() {
        std::regex(R"((\.|->)name)" + kCompared),
        {// What is written is looked up in a table of what may be written.
         "simulator/stepcast/base/dtype.hpp", "simulator/stepcast/config/mapping_reader.hpp",
-        "simulator/stepcast/plan/plan_keys.cpp", "simulator/stepcast/plan/training_keys.cpp",
         "simulator/stepcast/sweep/constraint_expression.cpp", "backends/builtin_backends.cpp",
         // Keys of a framework's file and the kinds of a list are found by what they are called.
         "simulator/frameworks/", "simulator/stepcast/api/listings.cpp",

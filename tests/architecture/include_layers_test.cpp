@@ -297,9 +297,11 @@ struct BehindTheDoor {
 constexpr std::array kBehindTheDoor = {
     BehindTheDoor{"stepcast/base/ascii.hpp", "letters of messages, whatever the locale"},
     BehindTheDoor{"stepcast/base/decimal_text.hpp", "numbers of the progress bar"},
+    BehindTheDoor{"stepcast/base/each_of.hpp", "lists of what options and commands are called"},
     BehindTheDoor{"stepcast/base/error.hpp", "problems of options are told as those of files"},
     BehindTheDoor{"stepcast/base/nearest_name.hpp", "the nearest word to an option"},
     BehindTheDoor{"stepcast/base/printable.hpp", "control characters on a terminal"},
+    BehindTheDoor{"stepcast/base/text_list.hpp", "words of a command line one behind the other"},
     BehindTheDoor{"stepcast/base/units_text.hpp", "numbers of options as reports have them"},
     BehindTheDoor{"stepcast/config/value_message.hpp", "a number of an option is one of a file"},
     BehindTheDoor{"stepcast/config/scalar.hpp", "a number of an option is one of a file"},

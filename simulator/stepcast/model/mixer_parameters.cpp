@@ -22,12 +22,12 @@ void add_gqa(ParameterList& list, const ModelSpec& model, const AttentionHeads& 
   const AttentionSpec& a = model.attention;
   const std::int64_t queries = heads.query * heads.qk_dim;
   constexpr auto kStack = StackedMatrix::kQkv;
-  list.push_back(column_tensor("q", kMixerRole, model.hidden, queries, bias_if(a.qkv_bias),
-                               heads.query, kStack));
+  list.push_back(
+      column_tensor("q", kMixerRole, model.hidden, queries, Bias{a.qkv_bias}, heads.query, kStack));
   list.push_back(column_tensor("k", kMixerRole, model.hidden, heads.kv * heads.qk_dim,
-                               bias_if(a.qkv_bias), heads.kv, kStack));
+                               Bias{a.qkv_bias}, heads.kv, kStack));
   list.push_back(column_tensor("v", kMixerRole, model.hidden, heads.kv * heads.v_dim,
-                               bias_if(a.qkv_bias), heads.kv, kStack));
+                               Bias{a.qkv_bias}, heads.kv, kStack));
 }
 
 void add_mla(ParameterList& list, const ModelSpec& model, const AttentionHeads& heads) {
@@ -129,7 +129,7 @@ void add_attention(ParameterList& list, const ModelSpec& model, LayerKind kind) 
                           Bias::kNone, a.output_groups);
   }
   add_row_tensor(list, "o", "o_bias", ParameterRole::kAttention, heads.query * heads.v_dim,
-                 model.hidden, bias_if(a.output_bias), heads.query);
+                 model.hidden, Bias{a.output_bias}, heads.query);
 }
 
 // Products of the hidden state with 3 H outputs and back, and the filter of each channel.
@@ -137,11 +137,11 @@ void add_convolution(ParameterList& list, const ModelSpec& model) {
   const ConvolutionSpec& convolution = *model.mixers.convolution;
   const std::int64_t hidden = model.hidden;
   list.push_back(column_tensor("convolution_in", kMixerRole, hidden, 3 * hidden,
-                               bias_if(convolution.bias), hidden));
+                               Bias{convolution.bias}, hidden));
   list.push_back(filter_tensor("convolution", kMixerRole, convolution.width, hidden,
-                               bias_if(convolution.bias), hidden));
+                               Bias{convolution.bias}, hidden));
   add_row_tensor(list, "convolution_out", "convolution_out_bias", kMixerRole, hidden, hidden,
-                 bias_if(convolution.bias), hidden);
+                 Bias{convolution.bias}, hidden);
 }
 
 // transformers, modeling_qwen3_next.py: in_proj_qkvz, in_proj_ba, conv1d, dt_bias, A_log, norm and

@@ -20,10 +20,10 @@ void add_mlp(ParameterList& list, std::int64_t hidden, const FeedForwardBlock& m
   const std::int64_t width = mlp.width;
   const StackedMatrix stacked = mlp.gated ? StackedMatrix::kGateUp : StackedMatrix::kNone;
   if (mlp.gated) {
-    list.push_back(column_tensor("gate", kRole, hidden, width, bias_if(mlp.bias), width, stacked));
+    list.push_back(column_tensor("gate", kRole, hidden, width, Bias{mlp.bias}, width, stacked));
   }
-  list.push_back(column_tensor("up", kRole, hidden, width, bias_if(mlp.bias), width, stacked));
-  add_row_tensor(list, "down", "down_bias", kRole, width, hidden, bias_if(mlp.bias), width);
+  list.push_back(column_tensor("up", kRole, hidden, width, Bias{mlp.bias}, width, stacked));
+  add_row_tensor(list, "down", "down_bias", kRole, width, hidden, Bias{mlp.bias}, width);
 }
 
 void add_experts(ParameterList& list, const ModelSpec& model, const MoeSpec& moe) {

@@ -54,8 +54,8 @@ struct ParameterTensor {
 
 using ParameterList = std::vector<ParameterTensor>;
 
-enum class Bias { kNone, kOne };
-constexpr Bias bias_if(bool given) { return given ? Bias::kOne : Bias::kNone; }
+// Whether a matrix has one: Bias{mlp.bias}.
+enum class Bias : bool { kNone, kOne };
 
 // The gain of a norm over `width` values, and its bias where the model's norms have one.
 ParameterTensor norm_tensor(const ModelSpec& model, std::string_view name, std::int64_t width);
