@@ -362,7 +362,7 @@ class PythonRecipes {
 
   // What a recipe that this one begins from says of the format does not count beside another one.
   static void forget_precision(BridgeFile& file) {
-    constexpr std::string_view kFields =
+    static constexpr std::string_view kFields =
         "fp8 fp8_recipe fp8_param_gather fp4 fp4_recipe fp4_param_gather grad_reduce_in_fp32 "
         "first_last_layers_bf16 fp8_dot_product_attention num_layers_at_start_in_bf16 "
         "num_layers_at_end_in_bf16 reuse_grad_buf_for_mxfp8_param_ag";

@@ -134,11 +134,11 @@ std::optional<BridgeRecipe> parse_bridge_recipe(std::string_view name) {
       recipe.gpus < 1 || recipe.gpus > (1 << 24)) {
     return std::nullopt;
   }
-  recipe.model = text_list(std::ranges::subrange(words.begin(), task), "_");
+  recipe.model = text_list(std::vector<std::string>(words.begin(), task), "_");
   recipe.task = *task;
   recipe.gpu = *(task + 2);
   recipe.precision = *(task + 3);
-  recipe.variant = text_list(std::ranges::subrange(task + 4, words.end()), "_");
+  recipe.variant = text_list(std::vector<std::string>(task + 4, words.end()), "_");
   return recipe;
 }
 
@@ -152,7 +152,7 @@ std::string bridge_gpu(std::string_view gpu) { return std::string(ours_of(kGpus,
 
 std::string bridge_gpu_name(std::string_view ours) { return std::string(theirs_of(kGpus, ours)); }
 
-std::string bridge_gpu_names() { return text_list(kGpus | std::views::transform(&Word::theirs)); }
+std::string bridge_gpu_names() { return text_list(kGpus, ", ", &Word::theirs); }
 
 std::string bridge_model(std::string_view model) {
   return with_start(model, &Word::theirs, &Word::ours);

@@ -308,9 +308,9 @@ void read_megatron_shared_kv(const MegatronFields& fields, ModelSpec& model) {
   read_ratios(settings, usual.compression, model);
   model.residual_streams = std::max<std::int64_t>(
       1, count("hc_mult", "model.residual_streams", named ? model.residual_streams : 4));
-  constexpr std::string_view kIgnored =
+  constexpr std::string_view kOfOthers =
       "hybrid_attention_enabled multi_latent_attention group_query_attention num_query_groups";
-  settings.without_effect(kIgnored);
+  settings.without_effect(kOfOthers);
 }
 
 void read_megatron_mixers(const MegatronFields& fields, ModelSpec& model) {

@@ -53,7 +53,7 @@ void refuse_uneven_layers(const FrameworkReader& settings, const MegatronSource&
 
 class ModelFields {
  public:
-  ModelFields(const MegatronFields& fields)
+  explicit ModelFields(const MegatronFields& fields)
       : fields_(fields),
         settings_(fields.settings()),
         source_(fields.source()),

@@ -14,7 +14,7 @@ constexpr std::string_view kOurs = "training.optimizer";
 
 class OptimizerFields {
  public:
-  OptimizerFields(const MegatronFields& fields)
+  explicit OptimizerFields(const MegatronFields& fields)
       : fields_(fields), settings_(fields.settings()), source_(fields.source()) {}
 
   ConfigNode optimizer() {

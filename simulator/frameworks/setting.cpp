@@ -18,11 +18,12 @@ std::vector<std::string_view> names_in(std::string_view text) {
   return keys;
 }
 
-bool stands_for(std::string_view name, std::string_view other) {
-  if (name == "''") {
-    return other.empty();
+bool stands_for(std::string_view listed, std::string_view name) {
+  if (listed == "''") {
+    return name.empty();
   }
-  return name.ends_with('*') ? other.starts_with(name.substr(0, name.size() - 1)) : name == other;
+  return listed.ends_with('*') ? name.starts_with(listed.substr(0, listed.size() - 1))
+                               : name == listed;
 }
 
 bool is_among(std::string_view names, std::string_view name) {

@@ -19,7 +19,7 @@ struct Setting {
 // The names in a text that has blanks between them, as lists of hundreds are written. A name that
 // ends in '*' stands for all that begin so, and '' for the key of an assignment that has none.
 std::vector<std::string_view> names_in(std::string_view text);
-bool stands_for(std::string_view name, std::string_view other);
+bool stands_for(std::string_view listed, std::string_view name);
 // Whether one of the names in such a text stands for `name`.
 bool is_among(std::string_view names, std::string_view name);
 

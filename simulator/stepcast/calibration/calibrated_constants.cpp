@@ -15,8 +15,8 @@ namespace {
 using Constants = std::vector<CalibratedConstant>;
 
 bool is_of_power(const ConstantInfo* constant) {
-  constexpr auto& power = kernel_tables::kPower;
-  return std::ranges::any_of(power, [constant](const auto& row) { return &row == constant; });
+  return std::ranges::any_of(kernel_tables::kPower,
+                             [constant](const auto& row) { return &row == constant; });
 }
 
 // Those that a fit may look for.

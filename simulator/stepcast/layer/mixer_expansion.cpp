@@ -64,7 +64,6 @@ void pass_halo(const ExpansionContext& context, OpId id, std::int64_t rows, std:
 // memory bounds, as transformers runs LFM2 (modeling_lfm2.py, cuda_kernels_forward). Tensor
 // parallelism divides the channels, which do not meet between the products.
 void expand_convolution(const ExpansionContext& context, BlockBuilder& build) {
-  using Kind = MemoryBoundKind;
   const ConvolutionSpec& convolution = *context.model.mixers.convolution;
   const std::int64_t rows = context.tokens();
   const std::int64_t hidden = context.model.hidden;

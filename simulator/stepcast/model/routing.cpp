@@ -202,7 +202,8 @@ std::vector<std::int64_t> expected_loads(const Routing& routing, ExpertChoice ch
   constexpr double kTokens = 1e9;
   if (!is_weighted(routing.kind)) {
     const auto load = std::llround(kTokens * real(choice.topk) / real(choice.experts));
-    return Loads(static_cast<std::size_t>(choice.experts), load);
+    Loads even(static_cast<std::size_t>(choice.experts), load);
+    return even;
   }
   std::vector<std::int64_t> loads;
   loads.reserve(static_cast<std::size_t>(choice.experts));

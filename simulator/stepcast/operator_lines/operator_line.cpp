@@ -137,6 +137,7 @@ constexpr auto kLineKinds = std::to_array<LineKind>({
 const LineKind& read_kind(MappingReader& fields) {
   static const std::vector<NamedValue<const LineKind*>> kinds = [] {
     std::vector<NamedValue<const LineKind*>> values;
+    values.reserve(kLineKinds.size());
     for (const LineKind& kind : kLineKinds) {
       values.push_back({kind.name, &kind});
     }
@@ -191,6 +192,7 @@ KernelContext context_of(const OperatorLine& line, const DeviceSpec& device, Det
 std::span<const NamedValue<Dtype>> dtype_names() {
   static const std::vector<NamedValue<Dtype>> names = [] {
     std::vector<NamedValue<Dtype>> values;
+    values.reserve(kDtypes.size());
     for (const DtypeInfo& dtype : kDtypes) {
       values.push_back({dtype.name, dtype.dtype});
     }

@@ -112,9 +112,9 @@ void drop_what_does_not_belong(WrittenAxis& joint) {
 }  // namespace
 
 void join_recomputation(WrittenSweep& sweep) {
-  const auto first = std::ranges::stable_partition(sweep.axes, [](const WrittenAxis& axis) {
-                       return !is_of_recomputation(axis.keys.front());
-                     }).begin();
+  const auto first = std::stable_partition(
+      sweep.axes.begin(), sweep.axes.end(),
+      [](const WrittenAxis& axis) { return !is_of_recomputation(axis.keys.front()); });
   if (first == sweep.axes.end()) {
     return;
   }

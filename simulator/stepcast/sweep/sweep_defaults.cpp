@@ -438,7 +438,8 @@ std::vector<std::string> values_for(const std::vector<Experiment>& sites,
     }
   }
   const std::string_view own = name(sites.front().software.exchange.dispatcher);
-  std::ranges::stable_partition(values, [own](const std::string& value) { return value == own; });
+  std::stable_partition(values.begin(), values.end(),
+                        [own](const std::string& value) { return value == own; });
   return values;
 }
 

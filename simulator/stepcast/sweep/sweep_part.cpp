@@ -294,10 +294,9 @@ std::string bytes_at(const ReadAt& read, std::uint64_t offset, std::uint64_t len
 }
 
 HeaderStart header_start(const ReadAt& read, std::uint64_t size) {
-  const HeaderStart foreign{
-      0, false, "this is no part of a sweep; give what sweep wrote with --shard or --pieces"};
-  const HeaderStart torn{0, true,
-                         "the part ends within its header; remove it and run the sweep again"};
+  HeaderStart foreign{0, false,
+                      "this is no part of a sweep; give what sweep wrote with --shard or --pieces"};
+  HeaderStart torn{0, true, "the part ends within its header; remove it and run the sweep again"};
   const std::string bytes = bytes_at(read, 0, std::min<std::uint64_t>(size, kHeaderStart));
   if (bytes.size() < kHeaderStart) {
     return kMagic.starts_with(bytes.substr(0, kMagic.size())) ? torn : foreign;

@@ -287,7 +287,7 @@ class SweepReader {
 
   void sort() {
     sort_axes(written_.axes);
-    std::ranges::stable_partition(written_.axes, is_site_axis);
+    std::stable_partition(written_.axes.begin(), written_.axes.end(), is_site_axis);
     site_axes_ = static_cast<std::size_t>(std::ranges::count_if(written_.axes, is_site_axis));
   }
 
