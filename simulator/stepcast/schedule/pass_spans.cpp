@@ -103,8 +103,8 @@ void fit(RecordedPass& pass, Seconds duration) {
   sort_by_start(pass.spans);
 }
 
-// Makes computation longer, all of it alike, until it takes `time`.
-void slow_down(RecordedPass& pass, Seconds time) {
+// Makes computation longer or shorter, all of it alike, until it takes `time`.
+void stretch(RecordedPass& pass, Seconds time) {
   const Seconds before = computed(pass);
   if (!(before > Seconds{})) {
     return;
@@ -114,6 +114,23 @@ void slow_down(RecordedPass& pass, Seconds time) {
       span.end = span.start + (time / before) * (span.end - span.start);
     }
   }
+}
+
+// Both parts together have room for all their kernels; what does not fit into one is the other's.
+void even_out(SplitBackward& split) {
+  const Seconds input = split.input.time.duration();
+  const Seconds weight = split.weight.time.duration();
+  const Seconds of_input = computed(split.input);
+  const Seconds of_weight = computed(split.weight);
+  if (of_weight > weight) {
+    stretch(split.input, of_input + (of_weight - weight));
+    stretch(split.weight, weight);
+  } else if (of_input > input) {
+    stretch(split.weight, of_weight + (of_input - input));
+    stretch(split.input, input);
+  }
+  fit(split.weight, weight);
+  fit(split.input, input);
 }
 
 // What the first or last pass runs besides, in a pair.
@@ -197,9 +214,9 @@ void PassSpans::note_places() {
   }
 }
 
-std::vector<bool> PassSpans::weight_part(const RecordedPass& backward) const {
+std::vector<bool> PassSpans::weight_part(const RecordedPass& backward, Seconds weight) const {
   std::vector<bool> later(backward.spans.size());
-  Seconds too_long = -1.0 * backward.time.weight;
+  Seconds too_long = -1.0 * weight;
   for (std::size_t i = 0; i < later.size(); ++i) {
     const StreamSpan& span = backward.spans[i];
     later[i] = span.op >= 0 && weight_gradient_[static_cast<std::size_t>(span.op)];
@@ -253,9 +270,11 @@ RecordedPass PassSpans::backward(std::size_t stage, const PassPlace& place) cons
   return pass;
 }
 
-SplitBackward PassSpans::split(const RecordedPass& backward) const {
-  const std::vector<bool> of_weights = weight_part(backward);
-  const Seconds weight = backward.time.weight;
+SplitBackward PassSpans::split(const EndPass& pass) const {
+  const RecordedPass& backward = pass.own;
+  const Seconds input = pass.between.time.duration() - pass.between.time.weight;
+  const Seconds weight = backward.time.duration() - input;
+  const std::vector<bool> of_weights = weight_part(backward, weight);
   const WeightStretches weights = stretches_of(backward, of_weights);
   SplitBackward split;
   const Seconds end = weight + backward.time.backlog;
@@ -276,9 +295,8 @@ SplitBackward PassSpans::split(const RecordedPass& backward) const {
   }
   split.weight.time.spent.compute = weight;
   split.weight.time.backlog = backward.time.backlog;
-  split.input.time.spent.compute = backward.time.duration() - weight;
-  fit(split.weight, split.weight.time.duration());
-  fit(split.input, split.input.time.duration());
+  split.input.time.spent.compute = input;
+  even_out(split);
   return split;
 }
 
@@ -302,8 +320,9 @@ std::optional<RecordedPass> PassSpans::pair(const EndPass& forward, std::size_t 
   add_spans_besides(forward, Seconds{}, pair);
   add_spans_besides(backward, max(Seconds{}, together->duration - backward.own.time.duration()),
                     pair);
-  slow_down(pair, all);
-  fit(pair, pair.time.duration());
+  stretch(pair, all);
+  fit(pair, together->duration + (forward.own.time.duration() - forward.between.time.duration()) +
+                (backward.own.time.duration() - backward.between.time.duration()));
   return pair;
 }
 

@@ -34,9 +34,9 @@ struct RecordedPass {
 
 // A backward pass as the two tasks in which some schedules run it: the gradient of the input, with
 // all that it waits for, and that of the weights, with its reductions. Each keeps the order of its
-// spans and closes up, computation to the end of its task. No kernel is cut in two or shortened:
-// the last ones may outlast their task, as the other task has as much room left. Reductions queue
-// as far as they end when the step's time has them end.
+// spans and closes up, computation to the end of its task. No kernel is cut in two: where those of
+// one task do not fit, they are shortened, and those of the other task are longer by as much.
+// Reductions queue as far as they end when the step's time has them end.
 struct SplitBackward {
   RecordedPass input;
   RecordedPass weight;
@@ -65,7 +65,8 @@ class PassSpans {
   [[nodiscard]] RecordedPass parameters(std::size_t stage) const;
   [[nodiscard]] RecordedPass forward(std::size_t stage, const PassPlace& place) const;
   [[nodiscard]] RecordedPass backward(std::size_t stage, const PassPlace& place) const;
-  [[nodiscard]] SplitBackward split(const RecordedPass& backward) const;
+  // The gradient of the input takes as long as that of the passes between.
+  [[nodiscard]] SplitBackward split(const EndPass& pass) const;
   // A forward of one stage beside a backward of another one; nothing where they run one after the
   // other, as that is no slower, or as the plan's passes are timed so (pairs_passes).
   [[nodiscard]] std::optional<RecordedPass> pair(const EndPass& forward, std::size_t forward_stage,
@@ -81,7 +82,7 @@ class PassSpans {
   void note(const TaskList& tasks, const OpPlace& place);
   // Of the spans of a backward pass: whether each belongs to the task of the weights. The first
   // gradients of weights stay with that of the input as far as the others fill their task.
-  [[nodiscard]] std::vector<bool> weight_part(const RecordedPass& backward) const;
+  [[nodiscard]] std::vector<bool> weight_part(const RecordedPass& backward, Seconds weight) const;
 
   const StepContext& context_;
   StepOperators operators_;

@@ -138,9 +138,9 @@ class PassPlacer {
       case TaskKind::kBackward:
         return backward_of(stages.backward, backward);
       case TaskKind::kInputGradient:
-        return spans_.split(backward_of(stages.backward, backward)).input;
+        return split(stages.backward, backward).input;
       case TaskKind::kWeightGradient:
-        return spans_.split(backward_of(stages.backward, backward)).weight;
+        return split(stages.backward, backward).weight;
       case TaskKind::kOverlapped:
         break;
     }
@@ -158,6 +158,10 @@ class PassPlacer {
       place.host_lead = forward_of(stage, Turn::kFirst).time.host_lead;
     }
     return spans_.backward(stage, place);
+  }
+
+  [[nodiscard]] SplitBackward split(std::size_t stage, Turn turn) const {
+    return spans_.split({backward_of(stage, turn), backward_of(stage, Turn::kBetween)});
   }
 
   [[nodiscard]] RecordedPass pair_of(const Stages& stages, Turn forward, Turn backward) const {

@@ -17,19 +17,13 @@ struct Counts {
   int backwards = 0;  // whole ones, or gradients of inputs
   int weight_gradients = 0;
   int overlapping = 0;  // kernels that begin before the one before has ended
-  int late = 0;         // kernels that end too late, or passes after the step
+  int late = 0;         // kernels that end after their pass, or passes after the step
 };
 
-// No kernel is cut in two where a schedule parts a backward pass. One may outlast its part, which
-// delays those behind it until another part has room; all have ended with the last part.
-Counts counts_of(const PlacedStep& step, BackwardRule rule) {
+Counts counts_of(const PlacedStep& step) {
   constexpr Seconds kRounding{2e-9};
   Counts counts;
   Seconds free;
-  Seconds end;  // of the last task
-  for (const PlacedPass& pass : step.passes) {
-    end = pass.part == PassPart::kOptimizer ? end : max(end, pass.end);
-  }
   for (const PlacedPass& pass : step.passes) {
     const bool pair = pass.part == PassPart::kForwardAndBackward;
     counts.forwards += pair || pass.part == PassPart::kForward ? 1 : 0;
@@ -42,8 +36,7 @@ Counts counts_of(const PlacedStep& step, BackwardRule rule) {
       if (!spans[i].axis) {
         const SpanTime time = pass.time_of(i, spans);
         counts.overlapping += time.start < free - kRounding ? 1 : 0;
-        const bool may_wait = rule == BackwardRule::kParted && pass.part != PassPart::kOptimizer;
-        counts.late += time.end > (may_wait ? end : pass.end) + kRounding ? 1 : 0;
+        counts.late += time.end > pass.end + kRounding ? 1 : 0;
         free = time.end;
       }
     }
@@ -81,7 +74,7 @@ TEST_CASE("every micro-batch of every schedule is placed once, and kernels one b
     const Seconds step = step_time(context).step;
     for (const std::int64_t rank : {0, 3}) {
       const PlacedStep placed = placed_step(context, rank);
-      const Counts counts = counts_of(placed, info.backward);
+      const Counts counts = counts_of(placed);
       int passes = 0;
       for (const RankStage& stage : stages_of_rank(p.plan, rank)) {
         passes += static_cast<int>(stage.micro_batches);
