@@ -10,7 +10,7 @@ namespace stepcast {
 namespace {
 
 constexpr double kSlower = 0.75;        // of the peak clock, the other end of the power law
-constexpr double kLowest = 0.25;        // of the peak clock
+constexpr double kLowestShare = 0.25;   // of the peak clock
 constexpr double kLeastExponent = 0.5;  // of the power law
 
 Watts drawn_by(const OpCost& cost) {
@@ -36,7 +36,7 @@ KernelContext paced(const KernelContext& context, const Price& price) {
   if (fast > level) {
     const double rise = std::log(fast / drawn_at(kSlower * peak)) / std::log(1.0 / kSlower);
     const double share = std::pow(level / fast, 1.0 / std::max(kLeastExponent, rise));
-    own.clock = std::max(kLowest, share) * peak;
+    own.clock = std::max(kLowestShare, share) * peak;
   }
   return own;
 }
@@ -53,8 +53,7 @@ struct Paced {
   }
 };
 
-constexpr double kLowestShare = 0.25;  // of the peak clock
-constexpr double kTolerance = 1e-4;    // of the power: 0.05 MHz at 1.5 GHz
+constexpr double kTolerance = 1e-4;  // of the power: 0.05 MHz at 1.5 GHz
 constexpr int kIterations = 40;
 constexpr std::int64_t kLargeSide = 8192;  // of a product that reaches what products can
 

@@ -73,13 +73,14 @@ void expand_convolution(const ExpansionContext& context, BlockBuilder& build) {
   build.enter_tensor_parallel(OpId::kAttentionTpIn);
   build.projection(OpId::kConvolutionIn, rows, 3 * channels, hidden);
   build.save_result(TensorId::kConvolutionInput, rows, 3 * channels, kSixteenBits);
-  build.memory_bound(OpId::kConvolutionGate, Kind::kGate, rows, channels, elementwise);
+  build.memory_bound(OpId::kConvolutionGate, MemoryBoundKind::kGate, rows, channels, elementwise);
   build.save_result(TensorId::kConvolutionGated, rows, channels, kSixteenBits);
   pass_halo(context, OpId::kConvolutionHalo, convolution.width - 1, channels, build);
-  build.filter(OpId::kConvolutionFilter, Kind::kShortConvolution, rows, channels,
+  build.filter(OpId::kConvolutionFilter, MemoryBoundKind::kShortConvolution, rows, channels,
                convolution.width);
   build.save_result(TensorId::kConvolutionFiltered, rows, channels, kSixteenBits);
-  build.memory_bound(OpId::kConvolutionGateOut, Kind::kGate, rows, channels, elementwise);
+  build.memory_bound(OpId::kConvolutionGateOut, MemoryBoundKind::kGate, rows, channels,
+                     elementwise);
   if (build.trains() && build.keeps_operand()) {
     build.save_result(TensorId::kConvolutionOutput, rows, channels, build.operand());
   }

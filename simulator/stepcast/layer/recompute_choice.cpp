@@ -10,10 +10,6 @@
 namespace stepcast {
 namespace {
 
-bool is_product(const Op& op) {
-  return std::holds_alternative<Gemm>(op.work) || std::holds_alternative<GroupedGemm>(op.work);
-}
-
 bool is_exchange(const Op& op) {
   const auto* collective = std::get_if<Collective>(&op.work);
   return std::holds_alternative<ExpertExchange>(op.work) ||
@@ -165,7 +161,7 @@ void by_operators(const MemoryRules& rules, LayerKind kind, BlockOps& layer) {
   for (const Op& op : layer.forward) {
     const bool given_up = makes_one_of(needed, op) && !makes_one_of(layer.kept, op);
     const bool between =
-        !end.has(op) && !policy.keeps(op.id) && !is_reduction(op) && !is_product(op);
+        !end.has(op) && !policy.keeps(op.id) && !is_reduction(op) && !is_matrix_product(op);
     if (given_up || between) {
       layer.recompute.push_back(op);
     }

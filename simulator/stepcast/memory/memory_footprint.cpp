@@ -164,23 +164,11 @@ class RankPeak {
     return keeps ? real(losses) * stage.budget.logits : Bytes{};
   }
 
-  // What varies over a step; the rest is `fixed_`.
-  struct Moment {
-    std::string_view name;
-    Bytes activations;
-    Bytes gradients;
-    Bytes loss{};
-    Bytes workspace{};
-    Bytes gathered{};
-    Bytes reduced{};
-    Bytes exchange{};
-  };
-
   void forward(const PeakMoment& at) {
     const StageHolding& stage = *chunks_[static_cast<std::size_t>(at.chunk)];
     const StageBudget& budget = stage.budget;
     const Resident resident = resident_at(at);
-    Moment now{"forward", resident.activations, resident.gradients};
+    MomentMemory now{"forward", resident.activations, resident.gradients};
     now.gathered = fixed_.gathered;
     now.exchange = fixed_.exchange;
     if (!stage.loss) {
@@ -188,11 +176,11 @@ class RankPeak {
       now.exchange += passing_exchange_;
       return consider(now);
     }
-    now.name = "loss";
+    now.moment = "loss";
     now.gathered += budget.gathered_head;
     now.loss = budget.loss + resident.logits;
     consider(now);
-    now.name = "head backward";
+    now.moment = "head backward";
     now.loss = budget.head_backward + resident.logits + logits_of(stage, 1);
     consider(now);
   }
@@ -203,8 +191,8 @@ class RankPeak {
     const Resident resident = resident_at(at);
     // The forward of a pair is a layer ahead of what its backward has freed, and fills its place.
     const Bytes ahead = pairs_ ? budget.last_kept : Bytes{};
-    Moment now{"backward", resident.activations + ahead + budget.recomputed, resident.gradients,
-               resident.logits};
+    MomentMemory now{"backward", resident.activations + ahead + budget.recomputed,
+                     resident.gradients, resident.logits};
     now.workspace = budget.workspace;
     now.gathered = fixed_.gathered + budget.gathered_layers;
     now.reduced = budget.reduced_layer;
@@ -213,14 +201,14 @@ class RankPeak {
     consider(now);
     const bool fresh = at.has_gradients[static_cast<std::size_t>(at.chunk)] == 0;
     const Bytes left = resident.activations - (pairs_ ? Bytes{} : budget.kept);
-    now.name = "first layer";
+    now.moment = "first layer";
     now.activations = left + (budget.last_kept + budget.recomputed);
     now.gathered = fixed_.gathered + budget.gathered_first;
     now.reduced = budget.reduced_first;
     const bool added = fresh && !rules().gradients_stay;
     now.gradients += added ? stage.gradients - stage.late_gradients : Bytes{};
     consider(now);
-    Moment end{"embedding", left, resident.gradients, resident.logits};
+    MomentMemory end{"embedding", left, resident.gradients, resident.logits};
     end.gradients += added ? stage.gradients : Bytes{};
     end.gathered = plan().fsdp_reshard ? Bytes{} : fixed_.gathered;
     end.reduced = budget.reduced_ends;
@@ -229,7 +217,7 @@ class RankPeak {
   }
 
   void optimizer() {
-    Moment now{"optimizer", {}, fixed_.gradients};
+    MomentMemory now{"optimizer", {}, fixed_.gradients};
     Bytes logits;
     for (const StageHolding* chunk : chunks_) {
       now.gradients += rules().gradients_stay ? Bytes{} : chunk->gradients;
@@ -251,7 +239,7 @@ class RankPeak {
     return 0;
   }
 
-  void consider(const Moment& now) {
+  void consider(const MomentMemory& now) {
     Bytes streams = now.gathered + now.reduced;
     const Bytes own = now.activations + now.loss + now.workspace + now.exchange;
     const Bytes total = lasting_ + now.gradients + own + streams;
@@ -266,14 +254,7 @@ class RankPeak {
 
   [[nodiscard]] StageMemory peak() const {
     StageMemory memory = fixed_;
-    memory.moment = peak_.name;
-    memory.activations = peak_.activations;
-    memory.gradients = peak_.gradients;
-    memory.loss = peak_.loss;
-    memory.workspace = peak_.workspace;
-    memory.gathered = peak_.gathered;
-    memory.reduced = peak_.reduced;
-    memory.exchange = peak_.exchange;
+    static_cast<MomentMemory&>(memory) = peak_;
     // A captured step allocates from one pool; otherwise the streams' pools share nothing, and
     // their peaks add up.
     const bool one_pool = context_.software.cuda_graph &&
@@ -294,7 +275,7 @@ class RankPeak {
   StageMemory fixed_;  // what is there all the time
   Bytes lasting_;      // of it what no moment adds to
   bool streams_keep_gradients_ = false;
-  Moment peak_;
+  MomentMemory peak_;
   Bytes peak_total_;
   Bytes passing_exchange_;  // rows that live while a layer runs
   Bytes own_peak_;          // of the stream that computes

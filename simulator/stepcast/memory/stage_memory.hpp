@@ -18,25 +18,30 @@ template <>
 inline constexpr std::array<std::string_view, 3> kNamesOf<MemoryVerdict> = {"fits", "tight",
                                                                             "does not fit"};
 
-struct StageMemory {
-  std::int64_t rank = 0;  // of the pipeline
-  Bytes parameters;
+// What varies over a step.
+struct MomentMemory {
+  std::string_view moment;  // loss, head backward, backward, optimizer ...
+  Bytes activations;        // saved tensors of the micro-batches in flight, and a layer recomputed
   Bytes gradients;
-  Bytes optimizer;
-  Bytes activations;  // saved tensors of the micro-batches in flight, and a layer recomputed
 
   // Buffers, by purpose.
-  Bytes loss;       // logits, their copies and gradient
-  Bytes workspace;  // gradients of activations and of weights while backward runs
-  Bytes gathered;   // weights gathered from their shards
-  Bytes reduced;    // full gradients on their way to their shards
-  Bytes exchange;   // of the expert dispatcher
-  Bytes received;   // of the pipeline
+  Bytes loss{};       // logits, their copies and gradient
+  Bytes workspace{};  // gradients of activations and of weights while backward runs
+  Bytes gathered{};   // weights gathered from their shards
+  Bytes reduced{};    // full gradients on their way to their shards
+  Bytes exchange{};   // of the expert dispatcher
+};
+
+// At the moment of its peak.
+struct StageMemory : MomentMemory {
+  std::int64_t rank = 0;  // of the pipeline
+  Bytes parameters;
+  Bytes optimizer;
+  Bytes received;  // of the pipeline, a buffer too
   // Of `exchange` what lasts over all layers: symmetric or network memory, which the dispatcher
   // takes past the caching allocator.
   Bytes symmetric;
 
-  std::string_view moment;  // of the peak: loss, head backward, backward, optimizer ...
   double in_flight =
       0.0;  // micro-batches at most, each counted by the fraction of the rank's layers it is in
   Bytes reserved;           // by the allocator, fragmentation and other streams' pools included

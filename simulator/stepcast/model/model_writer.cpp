@@ -32,8 +32,8 @@ void write_list(YAML::Emitter& out, const char* key, const std::vector<std::int6
   out << YAML::EndSeq;
 }
 
-void write_positive(YAML::Emitter& out, const char* key, std::int64_t count) {
-  if (count > 0) {
+void write_unless(std::int64_t usual, YAML::Emitter& out, const char* key, std::int64_t count) {
+  if (count != usual) {
     write_count(out, key, count);
   }
 }
@@ -85,7 +85,7 @@ void write_attention(YAML::Emitter& out, const AttentionSpec& attention) {
   if (attention.kind == AttentionKind::kSharedKv) {
     write_shared_kv(out, attention);
   } else if (mla) {
-    write_positive(out, "q_lora_rank", attention.mla.q_lora_rank);
+    write_unless(0, out, "q_lora_rank", attention.mla.q_lora_rank);
     write_count(out, "kv_lora_rank", attention.mla.kv_lora_rank);
     write_count(out, "qk_nope_head_dim", attention.mla.qk_nope_head_dim);
     write_count(out, "qk_rope_head_dim", attention.mla.qk_rope_head_dim);
@@ -97,7 +97,7 @@ void write_attention(YAML::Emitter& out, const AttentionSpec& attention) {
       write_counts(out, "v_head_dim", attention.v_head_dim);
     }
   }
-  write_positive(out, "rope_head_dim", attention.rope_head_dim);
+  write_unless(0, out, "rope_head_dim", attention.rope_head_dim);
   if (attention.qk_norm != QkNorm::kNone) {
     out << YAML::Key << "qk_norm" << YAML::Value << text_of(attention.qk_norm, kQkNorms);
   }
@@ -118,15 +118,13 @@ void write_moe(YAML::Emitter& out, const MoeSpec& moe) {
   write_count(out, "experts", moe.experts);
   write_count(out, "experts_per_token", moe.experts_per_token);
   write_count(out, "expert_ffn_hidden", moe.expert_ffn_hidden);
-  write_positive(out, "shared_expert_ffn_hidden", moe.shared_expert_ffn_hidden);
+  write_unless(0, out, "shared_expert_ffn_hidden", moe.shared_expert_ffn_hidden);
   write_if(out, "shared_expert_gate", moe.shared_expert_gate);
   write_if(out, "expert_bias", moe.expert_bias);
   write_if(out, "clamped_activation", moe.clamped_activation);
-  write_positive(out, "latent_hidden", moe.latent_hidden);
-  write_positive(out, "first_dense_layers", moe.first_dense_layers);
-  if (moe.every != 1) {
-    write_count(out, "every", moe.every);
-  }
+  write_unless(0, out, "latent_hidden", moe.latent_hidden);
+  write_unless(0, out, "first_dense_layers", moe.first_dense_layers);
+  write_unless(1, out, "every", moe.every);
   const RouterSpec& router = moe.router;
   out << YAML::Key << "router" << YAML::Value << YAML::Flow << YAML::BeginMap;
   out << YAML::Key << "score" << YAML::Value << text_of(router.score, kScores);
@@ -158,18 +156,14 @@ void write_published(YAML::Emitter& out, const PublishedCounts& published) {
 
 void write_blocks(YAML::Emitter& out, const ModelSpec& model) {
   out << YAML::Key << "positions" << YAML::Value << text_of(model.positions, kPositions);
-  write_positive(out, "max_positions", model.max_positions);
+  write_unless(0, out, "max_positions", model.max_positions);
   out << YAML::Key << "norm" << YAML::Value << text_of(model.norm, kNorms);
   if (model.norm_bias != (model.norm == NormKind::kLayerNorm)) {
     out << YAML::Key << "norm_bias" << YAML::Value << model.norm_bias;
   }
-  if (model.norms_per_layer != 2) {
-    write_count(out, "norms_per_layer", model.norms_per_layer);
-  }
-  if (model.residual_streams != 1) {
-    write_count(out, "residual_streams", model.residual_streams);
-  }
-  write_positive(out, "residual_block", model.residual_block);
+  write_unless(2, out, "norms_per_layer", model.norms_per_layer);
+  write_unless(1, out, "residual_streams", model.residual_streams);
+  write_unless(0, out, "residual_block", model.residual_block);
   write_if(out, "parallel_blocks", model.parallel_blocks);
   write_if(out, "tied_embeddings", model.tied_embeddings);
   write_if(out, "head_bias", model.head_bias);
@@ -199,7 +193,7 @@ std::string to_yaml(const ModelSpec& model) {
   if (model.moe) {
     write_moe(out, *model.moe);
   }
-  write_positive(out, "mtp_layers", model.mtp_layers);
+  write_unless(0, out, "mtp_layers", model.mtp_layers);
   write_published(out, model.published);
   out << YAML::EndMap;
   ConfigWriter mixers;

@@ -138,6 +138,10 @@ std::optional<Axis> communication_axis(const Op& op) {
 
 bool prints_alike(const Op& a, const Op& b) { return a.id == b.id && a.work == b.work; }
 
+bool is_matrix_product(const Op& op) {
+  return std::holds_alternative<Gemm>(op.work) || std::holds_alternative<GroupedGemm>(op.work);
+}
+
 bool runs_on_gather_stream(const Op& op) {
   return op.id == OpId::kFsdpCast || op.id == OpId::kFsdpCopyIn;
 }

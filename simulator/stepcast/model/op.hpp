@@ -183,6 +183,7 @@ template <typename Work>
 inline constexpr bool kIsCommunication =
     std::is_same_v<Work, Collective> || std::is_same_v<Work, ExpertExchange>;
 std::optional<Axis> communication_axis(const Op& op);
+bool is_matrix_product(const Op& op);  // a GEMM or several at once
 // FSDP's copy of its shard into 16 bits runs on the stream of its gathers and counts with them.
 bool runs_on_gather_stream(const Op& op);
 

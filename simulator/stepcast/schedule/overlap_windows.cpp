@@ -19,10 +19,6 @@ void expose(StreamTask& communication, Seconds exposed, StreamTask& computation)
   }
 }
 
-bool is_matrix_product(const Op& op) {
-  return std::holds_alternative<Gemm>(op.work) || std::holds_alternative<GroupedGemm>(op.work);
-}
-
 bool of_shared_expert(const Op& op) { return op.block == Block::kSharedExpert; }
 
 // Tokens on their way to the experts or back. What an exchange gathers or scatters besides over
