@@ -204,7 +204,7 @@ std::string comparison_to_svg(const std::string& title,
     const Projection& p = columns[i].projection;
     const double middle = kLeft + slot * (static_cast<double>(i) + 0.5);
     text += text_at({middle, kHeight - kBottom + 20.0, "middle", "", ""}, columns[i].label());
-    if (!p.feasible) {
+    if (!p.feasible()) {
       text += text_at({middle, kHeight - kBottom - 8.0, "middle", "n", ""}, "cannot run");
       continue;
     }

@@ -80,10 +80,8 @@ struct RunNumbers {
 // The answer of project() and memory().
 struct StepProjection {
   bool feasible = false;
-  // Against it. Of a plan that is feasible: why its numbers are doubtful, as those of a locked
-  // clock that the power limit would not leave.
-  std::vector<std::string> reasons;
-  std::vector<std::string> notes;  // what was filled in, as a plan that was not given
+  std::vector<std::string> reasons;  // why it is not
+  std::vector<std::string> notes;    // what was filled in, as a plan that was not given
   // Empty where the plan does not divide; a plan that only does not fit in memory is priced.
   std::optional<StepNumbers> numbers;
   std::vector<StageBytes> memory;      // by pipeline rank; empty where the plan does not divide
@@ -98,6 +96,7 @@ struct Report {
   // Where they are asked for: a page of HTML, and an SVG.
   std::string page{};
   std::string plot{};
+  bool tight = false;  // of one plan that is feasible: memory may not suffice
 };
 
 struct SweptPlan {

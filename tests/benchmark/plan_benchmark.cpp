@@ -107,7 +107,7 @@ Counts project_all(Experiment& experiment, const std::vector<Variant>& list,
     experiment.training = variant.training;
     const Projection projection = project(experiment, cost);
     counts.divide += projection.priced ? 1 : 0;
-    counts.priced += projection.feasible ? 1 : 0;
+    counts.priced += projection.feasible() ? 1 : 0;
   }
   return counts;
 }

@@ -23,7 +23,7 @@ SweepSpace shipped_sweep(const std::string& name) {
 }
 
 void check_same(const PlanNumbers& numbers, const Projection& alone) {
-  REQUIRE(alone.feasible);
+  REQUIRE(alone.feasible());
   CHECK(numbers.tokens_per_second_per_gpu == alone.tokens_per_second_per_gpu);
   CHECK(numbers.step == alone.time.step);
   CHECK(numbers.model_rate_per_gpu == alone.model_rate_per_gpu);
@@ -47,7 +47,7 @@ void check_refused(const std::string& reason, const Experiment& experiment,
   if (reason.starts_with("constraint ") || reason == kSamePlan) {
     return;
   }
-  CHECK_FALSE(alone.feasible);
+  CHECK_FALSE(alone.feasible());
   REQUIRE_FALSE(alone.reasons.empty());
   CHECK(alone.priced == (reason == kRefusedByMemory));
   if (!alone.priced) {

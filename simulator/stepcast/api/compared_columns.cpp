@@ -102,7 +102,7 @@ class Comparison {
   [[nodiscard]] std::vector<std::size_t> ranked_columns() const {
     std::vector<std::size_t> ranked;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (columns_[i].projection.feasible) {
+      if (columns_[i].projection.feasible()) {
         ranked.push_back(i);
       }
     }
@@ -144,7 +144,7 @@ Report Simulator::columns_report(const std::vector<ColumnSource>& columns, const
     const Comparison comparison(columns, settings, data);
     const std::vector<ComparedColumn>& all = comparison.columns();
     const bool any = std::ranges::any_of(
-        all, [](const ComparedColumn& column) { return column.projection.feasible; });
+        all, [](const ComparedColumn& column) { return column.projection.feasible(); });
     Report report =
         report_of(form,
                   {any, [&] { return comparison_to_text(all, form.width); },

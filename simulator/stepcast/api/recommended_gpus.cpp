@@ -97,7 +97,7 @@ std::string flow_list(const std::vector<std::string>& texts) {
 NearPlans plans_of(const NearCandidates& near) {
   NearPlans plans{{}, !near.searched};
   for (const RunCandidate* candidate : near.found) {
-    if (candidate->projection.feasible) {
+    if (candidate->projection.feasible()) {
       plans.settings.push_back(candidate->searched.settings);
     }
   }

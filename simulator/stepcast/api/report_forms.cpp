@@ -26,7 +26,9 @@ std::string text_in(ReportFormat format, const Writers& writers) {
 }
 
 Report report_of(const ReportForm& form, const Writers& writers) {
-  return {writers.feasible, form.text ? text_in(form.format, writers) : std::string{}};
+  return {.feasible = writers.feasible,
+          .text = form.text ? text_in(form.format, writers) : std::string{},
+          .tight = writers.tight};
 }
 
 Report report_of(const ReportForm& form, const Writers& writers, const PageOf& page) {

@@ -19,6 +19,7 @@ struct Writers {
   std::function<std::string()> text;
   std::function<nlohmann::ordered_json()> json;
   std::function<std::string()> csv{};
+  bool tight = false;
 };
 
 // A page of it without its report.

@@ -71,7 +71,7 @@ StepNumbers numbers_of(const PlanNumbers& plan) {
 }
 
 StepProjection step_of(const Projection& projection) {
-  StepProjection step{projection.feasible,
+  StepProjection step{projection.feasible(),
                       projection.reasons,
                       projection.notes,
                       std::nullopt,

@@ -88,8 +88,8 @@ Report Simulator::project_report(const ExperimentSource& experiment, const Repor
       p = with_provenance(job, std::move(p));
     }
     return report_of(form,
-                     {p.feasible, [&] { return to_text(p); }, [&] { return to_json(p); },
-                      [&] { return to_csv(p); }},
+                     {p.feasible(), [&] { return to_text(p); }, [&] { return to_json(p); },
+                      [&] { return to_csv(p); }, is_tight(p.memory)},
                      {PageKind::kProjection, page_title(p),
                       [&] { return projection_charts(job.experiment, p, job.cost); }});
   });
@@ -117,8 +117,9 @@ Report Simulator::schedules_report(const ExperimentSource& experiment,
 Report Simulator::memory_report(const ExperimentSource& experiment, const ReportForm& form) const {
   return answer_of([&] {
     const Projection p = projection_of(job_of(experiment, {data_}), {data_});
-    return report_of(form, {p.feasible, [&] { return memory_to_text(p); },
-                            [&] { return memory_to_json(p); }, [&] { return memory_to_csv(p); }});
+    return report_of(
+        form, {p.feasible(), [&] { return memory_to_text(p); }, [&] { return memory_to_json(p); },
+               [&] { return memory_to_csv(p); }, is_tight(p.memory)});
   });
 }
 
@@ -130,7 +131,7 @@ Report Simulator::explain_report(const ExperimentSource& experiment, const Repor
     const Detail detail =
         of_operators == OperatorDetail::kTerms ? Detail::kTerms : Detail::kDuration;
     return report_of(form,
-                     {e.projection.feasible, [&] { return to_text(e, detail); },
+                     {e.projection.feasible(), [&] { return to_text(e, detail); },
                       [&] { return to_json(e, detail); }, [&] { return to_csv(e, detail); }},
                      {PageKind::kExplanation, page_title(e.projection),
                       [&] { return explanation_charts(job.experiment, e, job.cost); }});
@@ -144,8 +145,9 @@ Report Simulator::explain_report(const ExperimentSource& first, const Experiment
     const Explanation b = explanation_of(job_of(second, {data_}));
     return report_of(
         form,
-        {a.projection.feasible && b.projection.feasible, [&] { return difference_to_text(a, b); },
-         [&] { return difference_to_json(a, b); }, [&] { return difference_to_csv(a, b); }},
+        {a.projection.feasible() && b.projection.feasible(),
+         [&] { return difference_to_text(a, b); }, [&] { return difference_to_json(a, b); },
+         [&] { return difference_to_csv(a, b); }},
         {PageKind::kDifference, page_title(a.projection) + " and " + page_title(b.projection)});
   });
 }
@@ -156,7 +158,7 @@ Report Simulator::provenance_report(const ExperimentSource& experiment,
     const Job job = job_of(experiment, {data_});
     const Projection p = with_provenance(job, stepcast::project(job.experiment, job.cost));
     return report_of(form,
-                     {p.feasible, [&] { return constants_to_text(p); },
+                     {p.feasible(), [&] { return constants_to_text(p); },
                       [&] { return constants_to_json(p); }, [&] { return constants_to_csv(p); }},
                      {PageKind::kConstants, page_title(p) + ": what the time rests on"});
   });
@@ -170,7 +172,7 @@ Report Simulator::layer_report(const ExperimentSource& experiment, const LayerSe
     refuse("layer", layer_problem(settled.model, question));
     const CostModel cost = cost_model_of(settled, {data_});
     const LayerStudy layer = study_layer(settled, question, cost);
-    return report_of(form, {layer.projection.feasible, [&] { return to_text(layer); },
+    return report_of(form, {layer.projection.feasible(), [&] { return to_text(layer); },
                             [&] { return to_json(layer); }});
   });
 }
@@ -183,7 +185,7 @@ Report Simulator::layer_map_report(const ExperimentSource& experiment,
     refuse("map", map_problem(settled.model, axes));
     const CostModel cost = cost_model_of(settled, {data_});
     const DispatcherMap map = dispatcher_map(settled, axes, cost);
-    return report_of(form, {map.projection.feasible, [&] { return to_text(map); },
+    return report_of(form, {map.projection.feasible(), [&] { return to_text(map); },
                             [&] { return to_json(map); }});
   });
 }

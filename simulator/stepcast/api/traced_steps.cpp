@@ -131,7 +131,7 @@ Report Simulator::trace(const ExperimentSource& experiment, const TraceSettings&
   return answer_of([&]() -> Report {
     const Job job = job_of(experiment, {data_});
     const Projection projection = stepcast::project(job.experiment, job.cost);
-    if (!projection.feasible) {
+    if (!projection.feasible()) {
       return {false, lines_of(projection.reasons)};
     }
     const ParallelPlan& plan = projection.plan;

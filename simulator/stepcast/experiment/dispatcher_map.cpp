@@ -178,8 +178,8 @@ DispatcherMap dispatcher_map(const Experiment& experiment, const MapAxes& axes,
                              const CostModel& cost) {
   DispatcherMap map;
   map.projection = settled(experiment);
-  map.projection.feasible = map.projection.priced = map.projection.reasons.empty();
-  if (!map.projection.feasible) {
+  map.projection.priced = map.projection.reasons.empty();
+  if (!map.projection.priced) {
     return map;
   }
   map.clock = experiment.locked_clock.value_or(experiment.cluster.device.clock.peak);

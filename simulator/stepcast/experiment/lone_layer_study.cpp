@@ -180,10 +180,9 @@ class StudiedLayer {
   LayerStudy study() {
     study_.projection = settled(experiment_);
     Projection& p = study_.projection;
-    p.feasible = p.reasons.empty();
+    p.priced = p.reasons.empty();
     describe();
-    if (p.feasible) {
-      p.priced = true;
+    if (p.priced) {
       const ParallelPlan plan = plan_for(question_.use, p.plan);
       study({experiment_.model, plan, experiment_.training, experiment_.software});
       if (kind_.moe && part_ == LayerPart::kExperts && study_.ranks > 1) {

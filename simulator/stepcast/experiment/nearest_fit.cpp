@@ -118,7 +118,7 @@ class FitSearch {
 
 std::optional<FittingPlan> nearest_fit(const Projection& projection, const Experiment& experiment,
                                        const CostModel& cost) {
-  if (projection.feasible || !projection.priced) {
+  if (!projection.priced || fits(projection.memory)) {
     return std::nullopt;
   }
   return FitSearch(experiment, cost).nearest();

@@ -102,10 +102,21 @@ std::vector<SavedLayer> saved_layers(const ExpansionContext& context) {
   return layers;
 }
 
+std::string power_reason(const Projection& p, Watts limit) {
+  return (p.clock_locked ? "locked at " : "at its lowest clock of ") +
+         whole_number(p.clock.value() / 1e6) + " MHz a GPU draws " + whole_number(p.power.value()) +
+         " W, more than the limit of " + format_quantity(limit) +
+         ": the part could not keep this " + (p.clock_locked ? "clock" : "limit");
+}
+
 void take_step(Projection& p, const StepAtClock& timed, const DeviceSpec& device) {
   p.clock = timed.clock;
   p.power = timed.power;
   p.time = timed.time;
+  p.priced = true;
+  if (!timed.keeps_limit) {
+    p.reasons.push_back(power_reason(p, device.power.limit));
+  }
   if (!p.clock_locked) {
     p.own_clocks = power_level(device, 1, p.clock) > Watts{};
     p.clock_of_bursts = p.clock < device.clock.peak &&
@@ -191,8 +202,6 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   const StepAtClock timed = projector.step();
   take_step(p, timed, experiment.cluster.device);
   p.capture_blockers = capture_blockers(experiment.model, p.plan, experiment.software);
-  p.priced = true;
-  p.feasible = p.reasons.empty();
   note_what_ran(p, experiment, {expansion, experiment.cluster, projector.paced(), p.clock});
   rate(p, projector.rates(p.time.step));
   p.masked_mfu = p.mfu * (masked_flops(experiment) / p.flops_per_token);

@@ -17,23 +17,6 @@
 namespace stepcast {
 namespace {
 
-// A locked clock and a power limit are taken at their word, also where the part could not keep
-// them: the answer holds, and why it is doubtful stands among the reasons too.
-void note_power_beyond_limit(Projection& p, const DeviceSpec& device) {
-  constexpr double kTolerance = 1e-3;  // of the limit, by which a clock that keeps it may miss it
-  const Watts limit = device.power.limit;
-  if (p.power <= (p.clock_locked ? limit : (1.0 + kTolerance) * limit)) {
-    return;
-  }
-  const std::string text = (p.clock_locked ? "locked at " : "at its lowest clock of ") +
-                           whole_number(p.clock.value() / 1e6) + " MHz a GPU draws " +
-                           whole_number(p.power.value()) + " W, more than the limit of " +
-                           format_quantity(limit) + ": the part could not keep this " +
-                           (p.clock_locked ? "clock" : "limit");
-  p.notes.push_back(text);
-  p.reasons.push_back(text);
-}
-
 // Whose host nobody named is taken to have the usual one, whatever its GPU.
 void note_assumed_host(Projection& p, const Experiment& experiment) {
   const bool matters = experiment.software.host.layers != LaunchMode::kProgram;
@@ -236,7 +219,6 @@ void note_assumptions(Projection& p, const Experiment& experiment) {
 }
 
 void note_what_ran(Projection& p, const Experiment& experiment, const StepContext& step) {
-  note_power_beyond_limit(p, experiment.cluster.device);
   note_attention(p, experiment);
   note_unmeasured(p, experiment);
   note_trained(p, experiment);

@@ -289,7 +289,7 @@ class ComparisonTable {
       return decimals(100.0 * (p.peak_memory() / p.memory_capacity), 1) + " %";
     });
     add("can run", [](const Projection& p) {
-      return p.feasible && is_tight(p.memory) ? "yes, tight" : yes_or_no(p.feasible);
+      return p.feasible() && is_tight(p.memory) ? "yes, tight" : yes_or_no(p.feasible());
     });
   }
 
@@ -362,7 +362,7 @@ std::string note_lines(const AllColumns& columns) {
 std::string reason_lines(const AllColumns& columns) {
   std::string text;
   for (const ComparedColumn& column : columns) {
-    if (column.projection.feasible) {
+    if (column.projection.feasible()) {
       continue;
     }
     for (const std::string& reason : column.projection.reasons) {
@@ -439,7 +439,7 @@ std::string comparison_to_text(const std::vector<ComparedColumn>& columns, std::
 nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& columns,
                                           const std::string& version) {
   const bool any = std::ranges::any_of(
-      columns, [](const ComparedColumn& column) { return column.projection.feasible; });
+      columns, [](const ComparedColumn& column) { return column.projection.feasible(); });
   Value json = {{"schema_version", kJsonSchemaVersion},
                 {"context", {{"program", "stepcast"}}},
                 {"feasible", any},

@@ -108,7 +108,7 @@ std::string difference_to_text(const Explanation& first, const Explanation& seco
 nlohmann::ordered_json difference_to_json(const Explanation& first, const Explanation& second) {
   Json json = {{"schema_version", kJsonSchemaVersion},
                {"context", {{"program", "stepcast"}}},
-               {"feasible", first.projection.feasible && second.projection.feasible},
+               {"feasible", first.projection.feasible() && second.projection.feasible()},
                {"a", to_json(first.projection)},
                {"b", to_json(second.projection)}};
   if (both_timed(first, second)) {

@@ -394,8 +394,11 @@ nlohmann::ordered_json json_header(const Projection& p) {
                   {"backends", object_of(p.backends)},
                   {"flop_convention", flop_convention(p.training.weights)},
                   {"notes", p.notes}}},
-                {"feasible", p.feasible},
+                {"feasible", p.feasible()},
                 {"reasons", p.reasons}};
+  if (!p.memory.empty()) {
+    json["verdict"] = is_tight(p.memory) ? "tight" : fits(p.memory) ? "fits" : "does_not_fit";
+  }
   if (p.nearest_fit && !p.nearest_fit->changes.empty()) {
     json["nearest_fit"] = {{"changes", object_of(p.nearest_fit->changes)},
                            {"tokens_per_second_per_gpu", p.nearest_fit->tokens_per_second_per_gpu},

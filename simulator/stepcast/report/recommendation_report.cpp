@@ -164,7 +164,7 @@ std::string refused_text(const RecommendedGpu& gpu) {
   std::string text;
   for (const RunCandidate& candidate : gpu.candidates) {
     const Projection& p = candidate.projection;
-    if (p.feasible) {
+    if (p.feasible()) {
       continue;
     }
     text = "  on " + with_separators(p.gpus) + " GPUs\n";

@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 const Projection* fastest(const std::vector<Projection>& projections) {
   const Projection* best = nullptr;
   for (const Projection& p : projections) {
-    if (p.feasible && (best == nullptr || p.time.step < best->time.step)) {
+    if (p.feasible() && (best == nullptr || p.time.step < best->time.step)) {
       best = &p;
     }
   }

@@ -86,9 +86,8 @@ struct Projection {
   double active_parameters = 0.0;
 
   // The answer. Without `priced` the plan does not divide, and there are only reasons.
-  bool feasible = false;
   bool priced = false;
-  std::vector<std::string> reasons;
+  std::vector<std::string> reasons;  // why it cannot run
   std::vector<std::string> notes;
   std::vector<CaptureBlocker> capture_blockers;  // of the step in one CUDA graph
   StepTime time;
@@ -109,6 +108,8 @@ struct Projection {
   std::optional<TrainingRun> run;  // of which the step is one, where tokens were given
   std::optional<GpuHourPrice> gpu_hour;
 
+  // The one verdict behind exit codes and the words of every report.
+  [[nodiscard]] bool feasible() const { return priced && reasons.empty(); }
   // Whether a token takes some of the parameters only.
   [[nodiscard]] bool has_experts() const { return active_parameters < parameters; }
   // The pipeline rank that needs most memory.

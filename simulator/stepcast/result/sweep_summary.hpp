@@ -17,6 +17,7 @@
 namespace stepcast {
 
 // Reasons against a plan beside those of its request (plan/reason.hpp) and of constraints.
+inline constexpr std::string_view kRefusedByPower = "draws more than the power limit";
 inline constexpr std::string_view kRefusedByMemory = "does not fit in memory";
 inline constexpr std::string_view kSamePlan = "the same as another plan of the sweep";
 

@@ -35,9 +35,13 @@ double draws_more(const ClusterSpec& cluster) {
 
 namespace {
 
+// Of the limit. Energies between two clocks of the grid lie on a power law that theirs do not quite
+// follow, so that a clock which keeps the limit may be said to miss it by so much: 0.2 % at most in
+// 600 steps of one GPU.
+constexpr double kBetweenGridClocks = 5e-3;
+
 StepAtClock described(const DeviceSpec& device, Hertz clock, const StepTime& time) {
-  const Watts power = mean_power(device.power, {time.step, time.energy});
-  return {clock, power, time};
+  return {clock, mean_power(device.power, {time.step, time.energy}), time};
 }
 
 // Between two clocks of the grid, of which the slow one stays within the limit and the fast one
@@ -49,6 +53,9 @@ class GridSearch {
         timer_(timer),
         exponent_(power_exponent(device_)),
         draws_more_(draws_more(context.cluster)) {}
+
+  // Whether the lowest clock is within the limits.
+  bool lowest_is_within() { return share(kLowest) <= 1.0; }
 
   // The highest clock within the limits: the peak, or one below it.
   Hertz highest_clock() {
@@ -141,7 +148,10 @@ StepAtClock step_at_locked_clock(const StepContext& context) {
 }
 
 StepAtClock step_at_locked_clock(const StepContext& context, StepTimer& timer) {
-  return described(context.cluster.device, context.clock, timer.at(context.clock));
+  const DeviceSpec& device = context.cluster.device;
+  StepAtClock step = described(device, context.clock, timer.at(context.clock));
+  step.keeps_limit = step.power <= (1.0 + kBetweenGridClocks) * device.power.limit;
+  return step;
 }
 
 StepAtClock step_within_power(const StepContext& context) {
@@ -150,8 +160,11 @@ StepAtClock step_within_power(const StepContext& context) {
 }
 
 StepAtClock step_within_power(const StepContext& context, StepTimer& timer) {
-  const Hertz clock = GridSearch(context, timer).highest_clock();
-  return described(context.cluster.device, clock, timer.near(clock));
+  GridSearch search(context, timer);
+  const Hertz clock = search.highest_clock();
+  StepAtClock step = described(context.cluster.device, clock, timer.near(clock));
+  step.keeps_limit = clock > timer.grid_clock(StepTimer::kLowest) || search.lowest_is_within();
+  return step;
 }
 
 }  // namespace stepcast

@@ -28,6 +28,9 @@ struct StepAtClock {
   Hertz clock;
   Watts power;  // mean, of one GPU of the slowest rank
   StepTime time;
+  // Of a locked clock, whether the power limit leaves it; of one that was looked for, whether the
+  // part's lowest does not draw more.
+  bool keeps_limit = true;
 };
 
 // The step at the clock that the power limit leaves it; `context.clock` is ignored.

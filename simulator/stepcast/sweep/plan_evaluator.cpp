@@ -165,6 +165,10 @@ void PlanEvaluator::evaluate_one(std::int64_t index, Incumbents* known, ChunkRes
       break;
   }
   const StepAtClock step = projector_->step();
+  if (!step.keeps_limit) {
+    ++result.refused[std::string(kRefusedByPower)];
+    return;
+  }
   const PlanNumbers numbers = numbers_of(index, memory, step, projector_->rates(step.time.step));
   constraints_.set_result({*experiment_, request_.training, numbers});
   if (const PlanConstraint* broken = constraints_.broken(ConstraintScope::kResult)) {
@@ -197,7 +201,7 @@ std::string PlanEvaluator::reason_to_refuse(std::int64_t index) {
   if (!projector_->memory_if_it_fits(std::nullopt)) {
     return std::string(kRefusedByMemory);
   }
-  if (!constraints_.has(ConstraintScope::kResult)) {
+  if (!constraints_.has(ConstraintScope::kResult) && !experiment_->locked_clock) {
     return "";
   }
   const ChunkResult priced = evaluate(index, index + 1);

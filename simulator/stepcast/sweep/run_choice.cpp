@@ -14,7 +14,7 @@ namespace {
 double days_of(const Projection& p) { return p.run->days(); }
 
 bool has_run(const RunCandidate& candidate) {
-  return candidate.projection.feasible && candidate.projection.run.has_value();
+  return candidate.projection.feasible() && candidate.projection.run.has_value();
 }
 
 // The place of the least of what `of` gives, of those within the limits; of equal ones the first.

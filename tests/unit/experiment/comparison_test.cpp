@@ -45,7 +45,6 @@ ComparedColumn column(const std::string& gpu, double rate, std::optional<double>
   made.projection.model = "sample";
   made.projection.gpu = gpu;
   made.projection.priced = true;
-  made.projection.feasible = true;
   made.projection.tokens_per_second_per_gpu = rate;
   made.projection.time.step = Seconds(1.0);
   made.projection.memory.emplace_back();
@@ -142,7 +141,6 @@ TEST_CASE("the price of a million tokens is that of the GPU-seconds they take", 
 TEST_CASE("columns are related to the first that was timed", "[unit]") {
   ComparedColumn refused = column("a", 0.0);
   refused.projection.priced = false;
-  refused.projection.feasible = false;
   refused.projection.reasons = {"needs more"};
   const std::vector<ComparedColumn> columns = {refused, column("b", 100.0, 3.6),
                                                column("c", 150.0)};

@@ -176,7 +176,7 @@ TEST_CASE("beyond one scale-up domain only node_dedup serves, and auto runs it",
   const LayerStudy report =
       studied(sonic({"cluster.gpu=h100_sxm", "cluster.nodes=2", "cluster.gpus_per_node=8",
                      "plan.ep=16", "training.global_batch_size=128"}));
-  REQUIRE(report.projection.feasible);
+  REQUIRE(report.projection.feasible());
   CHECK(way(report, ExchangePhase::kDispatch, ExchangePrimitive::kNodeDedup).runs);
   CHECK_THAT(way(report, ExchangePhase::kCombine, ExchangePrimitive::kRankDedup).skipped,
              contains_text("must share a scale-up domain"));
@@ -223,7 +223,7 @@ TEST_CASE("a layer that is recomputed in full keeps its input, and its experts n
 
 TEST_CASE("a plan that does not divide has reasons and no layer", "[unit]") {
   const LayerStudy report = studied(sonic({"plan.ep=3"}));
-  CHECK_FALSE(report.projection.feasible);
+  CHECK_FALSE(report.projection.feasible());
   CHECK_FALSE(report.projection.reasons.empty());
   CHECK(report.exchanges.empty());
 }

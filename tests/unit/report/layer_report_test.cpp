@@ -24,7 +24,6 @@ LayerStudy sample() {
   LayerStudy report;
   report.projection.model = "sample";
   report.projection.priced = true;
-  report.projection.feasible = true;
   report.layer = "MoE layer";
   report.tokens = 1000;
   report.ranks = 4;

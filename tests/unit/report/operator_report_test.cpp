@@ -17,7 +17,6 @@ Explanation sample() {
   Explanation e;
   e.projection.model = "sample";
   e.projection.priced = true;
-  e.projection.feasible = true;
   e.projection.clock = Hertz(1.5e9);
   OpCost product{Seconds(1e-3), Bound::kCompute};
   product.terms = {{"k_loop", Seconds(0.9e-3)}, {"launch", Seconds(0.1e-3)}};

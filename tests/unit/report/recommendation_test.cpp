@@ -18,7 +18,7 @@ RunCandidate candidate(std::int64_t gpus, double days) {
   Projection& p = result.projection;
   p.gpu = "part";
   p.gpus = gpus;
-  p.feasible = p.priced = true;
+  p.priced = true;
   p.memory = {StageMemory{}};
   p.run = TrainingRun{};
   p.run->gpus = gpus;

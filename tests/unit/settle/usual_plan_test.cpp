@@ -25,10 +25,10 @@ Experiment on_h100(const std::string& model, std::int64_t nodes, const std::stri
 
 TEST_CASE("A missing plan is one that fits", "[unit]") {
   const Projection small = project(on_h100("llama3.1_8b", 1, ""), default_cost_model());
-  CHECK(small.feasible);
+  CHECK(small.feasible());
   CHECK(small.plan.zero == 3);  // full sharding fits
   const Projection large = project(on_h100("llama3.1_405b", 64, ""), default_cost_model());
-  CHECK(large.feasible);
+  CHECK(large.feasible());
   CHECK(large.plan.pp > 1);
   REQUIRE_FALSE(large.notes.empty());
   CHECK_THAT(large.notes[0], contains_text("full sharding does not fit"));
@@ -36,7 +36,7 @@ TEST_CASE("A missing plan is one that fits", "[unit]") {
 
 TEST_CASE("Where no plan fits, full sharding is refused with its reasons", "[unit]") {
   const Projection none = project(on_h100("llama3.1_405b", 1, ""), default_cost_model());
-  CHECK_FALSE(none.feasible);
+  CHECK_FALSE(none.feasible());
   CHECK(none.plan.zero == 3);
   CHECK_FALSE(none.reasons.empty());
 }
@@ -44,7 +44,7 @@ TEST_CASE("Where no plan fits, full sharding is refused with its reasons", "[uni
 TEST_CASE("A plan that does not fit names the nearest one that does", "[unit]") {
   Experiment experiment = on_h100("llama3.1_70b", 8, "{tp: 8, pp: 1, zero: 0}");
   const Projection p = project(experiment, default_cost_model());
-  REQUIRE_FALSE(p.feasible);
+  REQUIRE_FALSE(p.feasible());
   const std::optional<FittingPlan> fit = nearest_fit(p, experiment, default_cost_model());
   REQUIRE(fit);
   REQUIRE(fit->changes.size() == 1);  // one is enough: a share of the states, or more stages
@@ -53,7 +53,7 @@ TEST_CASE("A plan that does not fit names the nearest one that does", "[unit]") 
                                ? "{tp: 8, pp: 1, zero: " + fit->changes[0].second + "}"
                                : "{tp: 8, zero: 0, pp: " + fit->changes[0].second + "}";
   const Projection changed = project(on_h100("llama3.1_70b", 8, plan), default_cost_model());
-  CHECK(changed.feasible);
+  CHECK(changed.feasible());
   CHECK(changed.tokens_per_second_per_gpu == fit->tokens_per_second_per_gpu);
   CHECK(changed.peak_memory() == fit->peak_memory);
 }

@@ -43,7 +43,7 @@ TEST_CASE("The best plan is the one that projecting each of them finds", "[unit]
   double rate = 0.0;
   for (std::int64_t index = 0; index < space.size(); ++index) {
     const Projection projection = project(space.experiment(index), default_cost_model());
-    if (projection.feasible && projection.tokens_per_second_per_gpu > rate) {
+    if (projection.feasible() && projection.tokens_per_second_per_gpu > rate) {
       rate = projection.tokens_per_second_per_gpu;
       best = index;
     }

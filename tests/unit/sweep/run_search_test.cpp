@@ -25,7 +25,7 @@ CandidateOf ideal(const std::vector<Experiment>& experiments, std::vector<double
     RunCandidate result;
     Projection& p = result.projection;
     p.gpus = nodes * experiments[i].cluster.gpus_per_node;
-    p.feasible = true;
+    p.priced = true;
     p.run = TrainingRun{};
     p.run->gpus = p.gpus;
     p.run->wall = Seconds(gpu_days[i] / static_cast<double>(p.gpus) * 86'400.0);
