@@ -340,7 +340,7 @@ void write_pictures(const OutputOptions& options, const Report& report) {
 
 int answer(const OutputOptions& options, const Report& report) {
   write_report(options, report);
-  return !report.feasible ? kPlanCannotRun : report.tight ? kMemoryIsTight : kDone;
+  return report.feasible ? kDone : kPlanCannotRun;
 }
 
 void on_choice(CLI::App& command, Run& run, Run chosen) {

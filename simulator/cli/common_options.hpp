@@ -26,7 +26,6 @@ inline constexpr int kDone = 0;
 inline constexpr int kFault = 1;
 inline constexpr int kInputWrong = 2;
 inline constexpr int kPlanCannotRun = 3;
-inline constexpr int kMemoryIsTight = 4;
 inline constexpr int kInterrupted = 130;  // 128 + SIGINT, as a shell says it
 
 struct OutputOptions {

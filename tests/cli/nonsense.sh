@@ -57,13 +57,10 @@ exits 0 cost --gpu mine.yaml product.jsonl
 # A limit that the part cannot keep is said.
 exits 3 project base.yaml --power-limit '80 W'
 says 'at its lowest clock of 495 MHz a GPU draws .* more than the limit of 80 W: the part could not keep this limit'
-# So is a clock; a plan whose memory is tight is an answer of its own.
+# So is a clock.
 exits 3 project base.yaml --gpu mi300x --gpu-clock-mhz 2100
 says 'locked at 2,100 MHz a GPU draws .* more than the limit of 750 W: the part could not keep this clock'
 holds 'No plan that changes' <out && complain "another plan is no remedy for a clock"
-for command in project memory; do
-  exits 4 "$command" --model llama3_70b --gpu h100_sxm --nodes 64 --seq 8192 --gbs 1024 --tp 4 --pp 4 --vpp 5 --zero 1
-done
 # Numbers of any size are printed as numbers.
 exits 0 recommend --model llama3.1_8b --gpu h100_sxm --tokens 1000000000000000000 --price h100_sxm=999999999 --gpus 8
 says ' [0-9.]*e+[0-9]* \$'
@@ -229,7 +226,7 @@ exits 2 cost --gpu nonsense odd.jsonl
 says '^--gpu nonsense: error: unknown GPU'
 exits 2 recommend base.yaml --gpu h100_sxm --tokens 1B --days 30 --constraint 'tp <= x'
 says '^--constraint tp <= x: error: '
-exits 4 project base.yaml --set plan.tp=null --set plan.fsdp=~
+exits 0 project base.yaml --set plan.tp=null --set plan.fsdp=~
 exits 2 project base.yaml --set 'plan.tp=#'
 says "gives 'plan.tp' no value"
 exits 2 calibrate "$2/tests/validation/mi355x_gemm.jsonl" --gpu mi355x --date 2026-02-30
