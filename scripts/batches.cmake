@@ -5,7 +5,7 @@ set(STEPCAST_BATCH_SIZE 24)  # files; larger ones save little more, and one chan
 
 function(stepcast_batches target)
   get_target_property(files ${target} SOURCES)
-  list(FILTER files EXCLUDE REGEX "^\\$<")
+  list(FILTER files EXCLUDE REGEX "^\\$<")  # objects of another library are no files of this one
   foreach(file ${files})
     get_filename_component(folder ${file} DIRECTORY)
     string(MAKE_C_IDENTIFIER "batch_${folder}" batch)

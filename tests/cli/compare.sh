@@ -107,7 +107,7 @@ says '^  plans looked at '
 exits 3 compare --model llama3.1_405b --gpu h100_sxm --gpu mi300x --nodes 1 --gbs 64 --best-plan
 says '^  - h100_sxm, 1 node: .* plans: does not fit in memory'
 
-# A clock that the power limit would not allow is taken at its word, and said to be.
+# A clock that the power limit does not allow is a column that cannot run.
 exits 0 compare "$experiment" --gpu-clock-mhz 1200 --gpu-clock-mhz 2100
 says '^  - .*2100 MHz: locked at 2,100 MHz a GPU draws [0-9,]* W, more than the limit of 750 W: the part could not keep this clock$'
 

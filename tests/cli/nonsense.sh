@@ -61,6 +61,17 @@ says 'at its lowest clock of 495 MHz a GPU draws .* more than the limit of 80 W:
 exits 3 project base.yaml --gpu mi300x --gpu-clock-mhz 2100
 says 'locked at 2,100 MHz a GPU draws .* more than the limit of 750 W: the part could not keep this clock'
 holds 'No plan that changes' <out && complain "another plan is no remedy for a clock"
+exits 3 project base.yaml --gpu-clock-mhz 1980 --zero 0 --mbs 4
+says 'GiB of memory; h100_sxm has'
+holds 'It fits with' <out && complain "a plan that fits is none that can run at this clock"
+# A list of all plans of a sweep has each of them, with its reason.
+sed 's/^training:/plan: {tp: [1, 2, 4], zero: [1, 3]}\n&/' base.yaml >powerless.yaml
+for limited in "--power-limit" "--gpu-clock-mhz"; do
+  value='80 W'
+  [ "$limited" = --power-limit ] || value=1980
+  exits 3 sweep powerless.yaml "$limited" "$value" --plans powerless.csv
+  [ "$(grep -c 'draws more than the power limit' powerless.csv)" -eq 6 ] || complain "$limited: $(cat powerless.csv)"
+done
 # Numbers of any size are printed as numbers.
 exits 0 recommend --model llama3.1_8b --gpu h100_sxm --tokens 1000000000000000000 --price h100_sxm=999999999 --gpus 8
 says ' [0-9.]*e+[0-9]* \$'

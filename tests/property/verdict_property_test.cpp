@@ -2,6 +2,10 @@
 // Whether a plan can run is said by numbers, words, pages and exit codes, and all say the same.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "catch.hpp"
 #include "property/draws.hpp"

@@ -102,8 +102,9 @@ class FitSearch {
     if (!memory) {
       return;
     }
-    const double rate = projector_.rates(projector_.step().time.step).tokens_per_second_per_gpu;
-    if (!best_ || rate > best_->tokens_per_second_per_gpu) {
+    const StepAtClock step = projector_.step();
+    const double rate = projector_.rates(step.time.step).tokens_per_second_per_gpu;
+    if (step.keeps_limit && (!best_ || rate > best_->tokens_per_second_per_gpu)) {
       const auto fullest = std::ranges::max_element(*memory, {}, &StageMemory::total);
       best_ = {std::move(changes), rate, fullest->total()};
     }
@@ -118,7 +119,7 @@ class FitSearch {
 
 std::optional<FittingPlan> nearest_fit(const Projection& projection, const Experiment& experiment,
                                        const CostModel& cost) {
-  if (!projection.priced || fits(projection.memory)) {
+  if (!projection.priced || !projection.keeps_power_limit || fits(projection.memory)) {
     return std::nullopt;
   }
   return FitSearch(experiment, cost).nearest();

@@ -14,7 +14,8 @@
 
 namespace stepcast {
 
-// Of what the plan of `projection` divides and does not fit; nothing of any other. Without changes
+// Of what the plan of `projection` divides and does not fit; nothing of any other, nor where its
+// clock is what the power limit does not leave, which another plan does not mend. Without changes
 // where two of them are not enough.
 std::optional<FittingPlan> nearest_fit(const Projection& projection, const Experiment& experiment,
                                        const CostModel& cost);

@@ -114,6 +114,7 @@ void take_step(Projection& p, const StepAtClock& timed, const DeviceSpec& device
   p.power = timed.power;
   p.time = timed.time;
   p.priced = true;
+  p.keeps_power_limit = timed.keeps_limit;
   if (!timed.keeps_limit) {
     p.reasons.push_back(power_reason(p, device.power.limit));
   }

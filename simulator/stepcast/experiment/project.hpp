@@ -12,8 +12,8 @@
 
 namespace stepcast {
 
-// A plan that divides but does not fit is priced all the same and called infeasible, with the
-// reasons.
+// A plan that divides but does not fit, or whose clock the power limit does not leave, is priced
+// all the same, with the reasons why it cannot run.
 Projection project(const Experiment& experiment, const CostModel& cost);
 
 // The run that such a step is one of; nothing where the experiment has no tokens to train on.

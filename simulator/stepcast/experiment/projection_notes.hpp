@@ -12,8 +12,8 @@ namespace stepcast {
 // What `experiment` leaves open and what stands in for it: software, host, constants.
 void note_assumptions(Projection& p, const Experiment& experiment);
 
-// What the priced step of `p` ran: a clock that the part could not keep, the kernel of attention,
-// the weights that are trained, a network that nothing meets, how far tables of measurements reach.
+// What the priced step of `p` ran: the kernel of attention, the weights that are trained, a network
+// that nothing meets, how far tables of measurements reach.
 void note_what_ran(Projection& p, const Experiment& experiment, const StepContext& step);
 
 }  // namespace stepcast

@@ -348,15 +348,20 @@ void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device) {
   }
 }
 
+MemoryVerdict verdict_on(const std::vector<StageMemory>& judged) {
+  MemoryVerdict worst = MemoryVerdict::kFits;
+  for (const StageMemory& stage : judged) {
+    worst = std::max(worst, stage.verdict);
+  }
+  return worst;
+}
+
 bool fits(const std::vector<StageMemory>& judged) {
-  return std::ranges::none_of(
-      judged, [](const StageMemory& stage) { return stage.verdict == MemoryVerdict::kDoesNotFit; });
+  return verdict_on(judged) != MemoryVerdict::kDoesNotFit;
 }
 
 bool is_tight(const std::vector<StageMemory>& judged) {
-  return fits(judged) && std::ranges::any_of(judged, [](const StageMemory& stage) {
-           return stage.verdict == MemoryVerdict::kTight;
-         });
+  return verdict_on(judged) == MemoryVerdict::kTight;
 }
 
 std::vector<std::string> memory_reasons(const std::vector<StageMemory>& stages,

@@ -60,6 +60,8 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const 
 
 // Sets the verdicts against the GPU's memory.
 void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device);
+// Of the plan: the worst of its ranks.
+MemoryVerdict verdict_on(const std::vector<StageMemory>& judged);
 bool fits(const std::vector<StageMemory>& judged);
 // Whether the plan fits and one of its ranks is tight.
 bool is_tight(const std::vector<StageMemory>& judged);

@@ -12,7 +12,7 @@
 namespace stepcast {
 
 // Whether a rank's memory fits: `tight` where the allocated peak fits, but what the allocator
-// reserves for it does not, or hardly anything is left.
+// reserves for it does not, or hardly anything is left. From the best to the worst.
 enum class MemoryVerdict { kFits, kTight, kDoesNotFit };
 template <>
 inline constexpr std::array<std::string_view, 3> kNamesOf<MemoryVerdict> = {"fits", "tight",
@@ -32,7 +32,7 @@ struct MomentMemory {
   Bytes exchange{};   // of the expert dispatcher
 };
 
-// At the moment of its peak.
+// What a rank holds at the moment of its peak.
 struct StageMemory : MomentMemory {
   std::int64_t rank = 0;  // of the pipeline
   Bytes parameters;

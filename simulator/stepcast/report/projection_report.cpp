@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/report/projection_report.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -397,7 +398,9 @@ nlohmann::ordered_json json_header(const Projection& p) {
                 {"feasible", p.feasible()},
                 {"reasons", p.reasons}};
   if (!p.memory.empty()) {
-    json["verdict"] = is_tight(p.memory) ? "tight" : fits(p.memory) ? "fits" : "does_not_fit";
+    std::string verdict(name(verdict_on(p.memory)));
+    std::ranges::replace(verdict, ' ', '_');
+    json["verdict"] = verdict;
   }
   if (p.nearest_fit && !p.nearest_fit->changes.empty()) {
     json["nearest_fit"] = {{"changes", object_of(p.nearest_fit->changes)},

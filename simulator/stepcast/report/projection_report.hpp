@@ -22,7 +22,7 @@ namespace stepcast {
 inline constexpr int kJsonSchemaVersion = 1;
 
 // What every report about a projection starts and ends with. JSON starts with the version, the
-// context and whether the projection can run.
+// context, whether the projection can run, and `verdict` on its memory: fits, tight, does_not_fit.
 std::string heading(const Projection& projection);
 std::string notes_and_reasons(const Projection& projection);
 nlohmann::ordered_json json_header(const Projection& projection);

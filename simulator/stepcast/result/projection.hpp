@@ -79,8 +79,9 @@ struct Projection {
   bool clock_locked = false;
   // Kernels have clocks of their own (cost/power_state.hpp), and `clock` is that of products.
   bool own_clocks = false;
-  bool clock_of_bursts = false;  // what holds `clock` is bursts, and mean power is below the limit
-  Watts power;                   // mean, of one GPU of the slowest rank
+  bool clock_of_bursts = false;   // what holds `clock` is bursts, and mean power is below the limit
+  Watts power;                    // mean, of one GPU of the slowest rank
+  bool keeps_power_limit = true;  // else it is among the reasons
   std::map<std::string, std::string> backends;  // role -> name
   double parameters = 0.0;
   double active_parameters = 0.0;

@@ -266,12 +266,6 @@ void ConstraintCheck::set_result(const PricedPlan& priced) {
   }
 }
 
-bool ConstraintCheck::has(ConstraintScope scope) const {
-  return std::ranges::any_of(*constraints_, [scope](const PlanConstraint& constraint) {
-    return constraint.scope == scope;
-  });
-}
-
 const PlanConstraint* ConstraintCheck::broken(ConstraintScope scope) const {
   for (const PlanConstraint& constraint : *constraints_) {
     if (constraint.scope != scope) {

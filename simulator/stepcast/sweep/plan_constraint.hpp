@@ -61,7 +61,6 @@ class ConstraintCheck {
   void set_request(const PlanRequest& plan, const TrainingRecipe& training);
   void set_plan(const ParallelPlan& plan);
   void set_result(const PricedPlan& priced);
-  [[nodiscard]] bool has(ConstraintScope scope) const;
   // The first constraint of a scope that does not hold; null if all of them hold.
   [[nodiscard]] const PlanConstraint* broken(ConstraintScope scope) const;
 

@@ -193,19 +193,9 @@ ChunkResult PlanEvaluator::evaluate(std::int64_t begin, std::int64_t end, Incumb
 }
 
 std::string PlanEvaluator::reason_to_refuse(std::int64_t index) {
-  std::string reason = reason_against(index);
-  if (!reason.empty()) {
-    return reason;
-  }
-  projector_->take(resolved_.plan, request_.training);
-  if (!projector_->memory_if_it_fits(std::nullopt)) {
-    return std::string(kRefusedByMemory);
-  }
-  if (!constraints_.has(ConstraintScope::kResult) && !experiment_->locked_clock) {
-    return "";
-  }
-  const ChunkResult priced = evaluate(index, index + 1);
-  return priced.refused.empty() ? "" : priced.refused.begin()->first;
+  ChunkResult alone;
+  evaluate_one(index, nullptr, alone);
+  return alone.refused.empty() ? "" : alone.refused.begin()->first;
 }
 
 std::vector<RefusedPlan> PlanEvaluator::refused(std::int64_t begin, std::int64_t end,

@@ -34,8 +34,8 @@ class PlanEvaluator {
   // priced on the way leave no place for: they are counted as bounded away. Plans that are priced
   // are added to `known`.
   ChunkResult evaluate(std::int64_t begin, std::int64_t end, Incumbents* known = nullptr);
-  // Of the same plans those that are refused, one by one. Only constraints on results need prices;
-  // `priced`: the plans, by index, that have none against them for sure.
+  // Of the same plans those that are refused, one by one. `priced`: the plans, by index, that are
+  // not for sure; any other is priced where only its price can say so.
   std::vector<RefusedPlan> refused(std::int64_t begin, std::int64_t end,
                                    const std::vector<PlanNumbers>& priced);
 
@@ -45,7 +45,7 @@ class PlanEvaluator {
   void evaluate_one(std::int64_t index, Incumbents* known, ChunkResult& result);
   // The reason against the plan, or nothing and the plan is taken by the projector.
   std::string reason_against(std::int64_t index);
-  // The same, with memory and what the plan's price says; nothing for a plan that can run.
+  // The same, with memory, power and constraints on results; nothing for a plan that can run.
   std::string reason_to_refuse(std::int64_t index);
   enum class Verdict { kOpen, kDoesNotFit, kBoundedAway };
   // What floors of its memory and its step say of the plan that is taken; while it is open, the
