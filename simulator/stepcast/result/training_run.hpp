@@ -55,8 +55,8 @@ inline bool is_amount(double amount) { return amount > 0.0 && amount < 1e12; }
 // What a price may be counted in: a word or a sign of a few letters, which reports print behind a
 // number.
 inline bool is_currency(std::string_view text) {
-  constexpr std::size_t kLongest = 12;
-  return !text.empty() && text.size() <= kLongest && std::ranges::none_of(text, [](char c) {
+  constexpr std::size_t kLongestCurrency = 12;
+  return !text.empty() && text.size() <= kLongestCurrency && std::ranges::none_of(text, [](char c) {
     const auto code = static_cast<unsigned char>(c);
     return code <= ' ' || code == 127 || (code >= '0' && code <= '9');
   });
