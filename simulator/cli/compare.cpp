@@ -18,6 +18,7 @@ struct CompareOptions {
   std::vector<std::string> software;
   PriceOptions prices;
   bool best_plan = false;
+  std::vector<std::string> free;  // keys that it searches although they are given
   int threads = 0;
   std::string save_dir;  // a folder for the plans of the columns; empty: none
   OutputOptions output;
@@ -83,10 +84,11 @@ int run_compare(const CompareOptions& options, const GlobalOptions& global) {
   ReportForm form = form_of(options.output, global);
   // A table on a terminal is as wide as that.
   form.width = options.output.out.empty() ? standard_output().width : 0;
-  const Report report = asked({{"currency", "--currency"}}, [&] {
+  const Report report = asked({{"currency", "--currency"}, {"free", "--free"}}, [&] {
     return simulator.columns_report(
         columns, form,
-        {prices_of(options.prices), options.best_plan, options.threads, saved.writer()});
+        {prices_of(options.prices), options.best_plan, options.free, options.threads,
+         saved.writer()});
   });
   saved.finish();
   return answer(options.output, report);
@@ -108,8 +110,12 @@ void add_compare(CLI::App& program, const GlobalOptions& global, Run& run) {
   add_tokens_option(*command, options->experiment);
   add_price_options(*command, options->prices);
   command->add_flag("--best-plan", options->best_plan,
-                    "each column with its own best plan, searched among all; --tp, --set plan.x=.. "
-                    "narrow them, the plan of the file does not count");
+                    "each column with its own best plan, searched among all and from the file's own "
+                    "on; --tp, --recompute, --set plan.x=.. narrow them");
+  command
+      ->add_option("--free", options->free,
+                   "keys that --best-plan searches although they are given: dispatcher,recompute")
+      ->delimiter(',');
   add_threads_option(*command, options->threads, "of --best-plan; as many as processors");
   add_save_dir_option(*command, options->save_dir, "the plans of all columns, the fastest first");
   add_output_options(*command, options->output, {"text", "json", "csv"});

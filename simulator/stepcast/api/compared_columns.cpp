@@ -12,6 +12,7 @@
 #include "stepcast/api/job.hpp"
 #include "stepcast/api/report_forms.hpp"
 #include "stepcast/api/saved_plans.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/problem_set.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
@@ -37,6 +38,27 @@ std::vector<Experiment> experiments_of(const std::vector<ColumnSource>& columns,
   return experiments;
 }
 
+// Throws ConfigError with every key that no search chooses.
+KeySet free_keys(const CompareSettings& settings) {
+  KeySet free;
+  Diagnostics diagnostics;
+  for (const std::string& given : settings.free) {
+    const std::optional<std::string> key = searched_key(given);
+    if (key) {
+      free.insert(*key);
+    } else {
+      diagnostics.error({"free " + given, 0, 0},
+                        "is no key that a search chooses; they are " +
+                            text_list(each_of(searched_keys(), unqualified), ", "));
+    }
+  }
+  if (!settings.free.empty() && !settings.best_plan) {
+    diagnostics.error({"free", 0, 0}, "nothing is searched; add --best-plan");
+  }
+  diagnostics.throw_if_any();
+  return free;
+}
+
 // The columns of a comparison, what each of them runs, and how it is priced.
 class Comparison {
  public:
@@ -48,7 +70,8 @@ class Comparison {
         experiments_(experiments_of(sources, data)),
         prices_(prices_of(settings.prices, gpus_of(experiments_), "no column has")),
         costs_(cost_models_of(experiments_, data)),
-        known_(load_accuracy(data)) {
+        known_(load_accuracy(data)),
+        free_(free_keys(settings)) {
     std::ranges::for_each(experiments_, name_backends);
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       ComparedColumn& column = columns_.emplace_back(column_of(i));
@@ -88,13 +111,26 @@ class Comparison {
             std::nullopt};
   }
 
-  // With the best of all plans, which the experiment gets; those that are given narrow them.
+  // With the best of all plans, which the experiment gets, unless its own is as fast; those that
+  // are given narrow them.
   ComparedColumn with_best_plan(std::size_t i) {
-    const SweepSpace space =
-        read_sweep(with_all_plans(sweep_source_of(sources_[i].experiment)), data_);
-    const BestPlan found = best_plan(space, {space.sites().size(), costs_[i]},
-                                     threads_of(settings_.threads), pipelines_);
-    return {sources_[i].options, projection_with(found, experiments_[i], costs_[i], known_),
+    const SweepSource source = sweep_source_of(sources_[i].experiment);
+    const KeySet kept = kept_keys(source, free_);
+    const SweepSpace space = read_sweep(with_all_plans(source, free_), data_);
+    BestPlan found = best_plan(space, {space.sites().size(), costs_[i]},
+                               threads_of(settings_.threads), kept, pipelines_);
+    found.searched.kept.assign(kept.begin(), kept.end());
+    std::optional<Projection> own;
+    if (experiments_[i].plan.given) {
+      found = beside_given(std::move(found), experiments_[i], costs_[i], kept, pipelines_);
+      own = projections_of({experiments_[i]}, costs_[i], known_).front();
+    }
+    const bool stays = own && own->feasible() && (!found.best || own->time.step <= found.step);
+    if (stays) {
+      found.searched.settings.clear();
+    }
+    return {sources_[i].options,
+            stays ? std::move(*own) : projection_with(found, experiments_[i], costs_[i], known_),
             found.searched};
   }
 
@@ -120,6 +156,7 @@ class Comparison {
   std::map<std::string, GpuHourPrice> prices_;
   std::vector<CostModel> costs_;
   std::vector<HeldOutRun> known_;
+  KeySet free_;  // that a search chooses although they are given
   std::shared_ptr<SolvedPipelines> pipelines_ = std::make_shared<SolvedPipelines>();
   std::vector<ComparedColumn> columns_;
 };

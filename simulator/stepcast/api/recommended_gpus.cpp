@@ -161,8 +161,10 @@ class Recommender {
     const SweepSpace space = read_sweep(with_all_plans(source), data_);
     const bool proven = settings_.prove || space.size() <= kSoonSearched;
     const std::vector<CostModel> costs(space.sites().size(), *cost_);
-    const BestPlan found = proven ? best_plan(space, costs, 1, pipelines_)
-                                  : likely_best_plan(space, costs, pipelines_, plans_of(near));
+    const KeySet kept = kept_keys(own, {});
+    const BestPlan found = proven
+                               ? best_plan(space, costs, 1, kept, pipelines_)
+                               : likely_best_plan(space, costs, kept, pipelines_, plans_of(near));
     Experiment experiment = experiment_of(own, data_);
     experiment.backends = experiments_.front().backends;
     RunCandidate result{projection_with(found, experiment, *cost_, known_), found.searched, proven};

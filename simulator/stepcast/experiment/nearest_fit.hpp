@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What would make a plan fit that does not.
-//
-// Tried are more recomputation, a higher ZeRO stage, more tensor and pipeline parallelism and
-// smaller micro-batches: each alone, and where none of them is enough every two of them. Of those
-// that fit the one with the highest rate is named.
+// What would make a plan fit that does not: the fastest of its single changes that runs, else of
+// the changes of the lightest one, and so on (plan_climb.hpp); where none is found, more GPUs.
 #pragma once
 
 #include <optional>
@@ -16,7 +13,7 @@ namespace stepcast {
 
 // Of what the plan of `projection` divides and does not fit; nothing of any other, nor where its
 // clock is what the power limit does not leave, which another plan does not mend. Without changes
-// where two of them are not enough.
+// where none of the plans near it runs.
 std::optional<FittingPlan> nearest_fit(const Projection& projection, const Experiment& experiment,
                                        const CostModel& cost);
 

@@ -421,6 +421,19 @@ std::string csv_line(const ComparedColumn& column, const ComparedColumn* referen
          "\n";
 }
 
+// What a search leaves as it is, beside the work itself.
+std::string kept_text(const SearchedPlans& searched) {
+  const std::string work = "model, sequence, batch, dtype, software, overlap";
+  return searched.kept.empty()
+             ? work
+             : work + "; " + text_list(searched.kept) + " (--free KEY searches one of these)";
+}
+
+// As sweep_defaults.hpp and plan_changes.hpp have it.
+constexpr std::string_view kNeverTried =
+    "stages cut by hand, cp above 64 or under 256 tokens a rank, micro-batches above 16, schedules "
+    "that the software does not offer";
+
 }  // namespace
 
 std::string comparison_to_text(const std::vector<ComparedColumn>& columns, std::size_t width) {
@@ -429,7 +442,9 @@ std::string comparison_to_text(const std::vector<ComparedColumn>& columns, std::
                      (columns.size() == 1 ? " column" : " columns") + " side by side\n\n";
   text += line("training", training_text(first.training));
   text += columns.front().searched
-              ? line("plan", "each column's own: the most tokens/s/GPU of the plans looked at")
+              ? line("plan", "each column's own: the most tokens/s/GPU of the plans looked at") +
+                    line("kept as given", kept_text(*columns.front().searched)) +
+                    line("never tried", std::string(kNeverTried))
               : "";
   text += "\n";
   text += tables(columns, width);

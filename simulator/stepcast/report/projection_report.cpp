@@ -204,15 +204,19 @@ std::string nearest_fit_text(const Projection& p) {
   if (!p.nearest_fit) {
     return "";
   }
-  if (p.nearest_fit->changes.empty()) {
-    return "  No plan that changes one or two settings fits; stepcast compare --best-plan tries "
-           "all.\n";
+  const FittingPlan& fit = *p.nearest_fit;
+  if (fit.changes.empty()) {
+    return "  None of " + with_separators(fit.tried) + " plans near it fits" +
+           (fit.gpus ? "; the fewest GPUs found with one that does are " +
+                           with_separators(*fit.gpus)
+                     : std::string()) +
+           ".\n";
   }
-  const std::string changes = text_list(p.nearest_fit->changes, "", [](const auto& change) {
+  const std::string changes = text_list(fit.changes, "", [](const auto& change) {
     return " --set " + change.first + "=" + change.second;
   });
-  return "  It fits with" + changes + ": " + decimals(p.nearest_fit->tokens_per_second_per_gpu, 1) +
-         " tokens/s/GPU, " + readable(p.nearest_fit->peak_memory) + " at peak.\n";
+  return "  It fits with" + changes + ": " + decimals(fit.tokens_per_second_per_gpu, 1) +
+         " tokens/s/GPU, " + readable(fit.peak_memory) + " at peak.\n";
 }
 
 // --- JSON ---------------------------------------------------------------------------------------
@@ -406,6 +410,8 @@ nlohmann::ordered_json json_header(const Projection& p) {
     json["nearest_fit"] = {{"changes", object_of(p.nearest_fit->changes)},
                            {"tokens_per_second_per_gpu", p.nearest_fit->tokens_per_second_per_gpu},
                            {"peak_memory_bytes", p.nearest_fit->peak_memory.value()}};
+  } else if (p.nearest_fit && p.nearest_fit->gpus) {
+    json["nearest_fit"] = {{"fewest_gpus", *p.nearest_fit->gpus}};
   }
   return json;
 }

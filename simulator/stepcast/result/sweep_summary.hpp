@@ -74,6 +74,7 @@ struct SearchedPlans {
   std::map<std::string, std::int64_t> refused;  // reason -> plans; with the others all of them
   // What the best one sets, as --set takes it: {"plan.tp", "8"}.
   std::vector<std::pair<std::string, std::string>> settings;
+  std::vector<std::string> kept{};  // keys that were given and not searched: "plan.tp"
 };
 
 }  // namespace stepcast

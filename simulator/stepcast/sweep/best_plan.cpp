@@ -7,6 +7,8 @@
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/sum.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/plan/plan_keys.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 #include "stepcast/sweep/chunk_store.hpp"
 #include "stepcast/sweep/plan_evaluator.hpp"
 #include "stepcast/sweep/plan_search.hpp"
@@ -20,8 +22,21 @@ namespace {
 // Small, since spaces of one experiment are, and every thread should have a part.
 constexpr std::int64_t kChunk = 256;
 
+// Plans that a climb looks at, at most.
+constexpr std::int64_t kMostClimbed = 20'000;
+
 // Keys of a plan that say how software works rather than how to divide: they are kept.
 const std::array<std::string, 2> kNotSearched = {"dispatcher", "overlap"};
+
+// What a search chooses beside the plan.
+const std::array<std::string, 2> kSearchedOfTraining = {"micro_batch_size",
+                                                        std::string(kRecomputeKey)};
+
+// Whether a key of `training` is one that says more of the recomputation.
+bool details_recomputation(std::string_view key) {
+  const TrainingKey* known = training_key(key);
+  return known != nullptr && known->of_recompute.has_value();
+}
 
 // How many keys of an axis have the text at one of its values that `settings` gives them.
 std::int64_t agreeing(const SweepAxis& axis, std::size_t value, const PlanSettings& settings) {
@@ -53,12 +68,151 @@ std::int64_t nearest_plan(const SweepSpace& space, const PlanSettings& settings)
 
 void take_best(const SweepSpace& space, const PlanNumbers& best, BestPlan& result) {
   result.best = space.request(best.plan);
+  result.step = best.step;
   result.searched.settings = settings_of(space, best.plan);
+}
+
+void take_settings(const PlanSettings& changes, PlanSettings& settings) {
+  for (const auto& [key, value] : changes) {
+    std::erase_if(settings, [&key](const auto& known) { return known.first == key; });
+    if (value != "null") {
+      settings.emplace_back(key, value);
+    }
+  }
+}
+
+// What a climb found, if it is faster.
+void take_climbed(const std::optional<RunningPlan>& top, std::int64_t tried, BestPlan& result) {
+  result.searched.plans += tried;
+  result.searched.bounded += tried;
+  if (!top || (result.best && top->step.time.step >= result.step)) {
+    return;
+  }
+  const std::size_t site = result.best ? result.best->site : 0;
+  result.best = SweepRequest{site, top->change.plan, top->change.training};
+  result.step = top->step.time.step;
+  take_settings(top->change.settings, result.searched.settings);
+}
+
+// From the best plan of the space on.
+void climb_on(const SweepSpace& space, const std::vector<CostModel>& costs, const KeySet& kept,
+              const std::shared_ptr<SolvedPipelines>& pipelines, BestPlan& result) {
+  if (!result.best || !space.constraints().empty()) {
+    return;
+  }
+  const std::size_t site = result.best->site;
+  PlanTrials trials(space.sites()[site], costs[site], pipelines);
+  const PlanChange start{{}, result.best->plan, result.best->training};
+  const std::optional<RunningPlan> top = climb(trials, {start, kept}, kMostClimbed);
+  take_climbed(top, trials.tried(), result);
+}
+
+// "plan.tp" of "tp=8" that an override sets, or every key of the mapping that it sets.
+void add_keys_of(const Override& override, KeySet& keys) {
+  const std::size_t equals = std::min(override.assignment.find('='), override.assignment.size());
+  const std::string key = override.assignment.substr(0, equals);
+  const std::string value = override.assignment.substr(std::min(equals + 1, override.assignment.size()));
+  const ConfigNode node = parse_config(value, override.place);
+  if (node.kind == ConfigNode::Kind::kMapping && key.find('.') == std::string::npos) {
+    for (const ConfigEntry& entry : node.entries) {
+      keys.insert(key + "." + entry.key);
+    }
+  } else if (node.kind == ConfigNode::Kind::kNull) {
+    keys.erase(key);
+  } else {
+    keys.insert(key);
+  }
+}
+
+// The keys that overrides give.
+KeySet overridden_keys(const SweepSource& source) {
+  KeySet keys;
+  for (const Override& override : source.overrides) {
+    add_keys_of(override, keys);
+  }
+  return keys;
+}
+
+bool is_free(const std::string& key, const KeySet& free) {
+  const std::string_view own = unqualified(key);
+  const std::string recompute = "training." + std::string(kRecomputeKey);
+  return free.contains(key) ||
+         (key.starts_with("training.") && details_recomputation(own) && free.contains(recompute));
+}
+
+// What an override says of keys that are free does not count.
+void drop_free(std::vector<Override>& overrides, const KeySet& free) {
+  std::erase_if(overrides, [&free](const Override& override) {
+    return is_free(override.assignment.substr(0, override.assignment.find('=')), free);
+  });
+}
+
+// Leaves out what the file says of what is searched beside the plan.
+void free_training(const ConfigNode& root, std::vector<Override>& own) {
+  const ConfigNode* training = root.find("training");
+  if (training == nullptr) {
+    return;
+  }
+  for (const ConfigEntry& entry : training->entries) {
+    const bool searched = std::ranges::find(kSearchedOfTraining, entry.key) !=
+                              kSearchedOfTraining.end() ||
+                          details_recomputation(entry.key);
+    if (searched) {
+      own.emplace_back("training." + entry.key + "=null");
+    }
+  }
 }
 
 }  // namespace
 
-SweepSource with_all_plans(SweepSource experiment) {
+std::vector<std::string> searched_keys() {
+  std::vector<std::string> keys = {"plan.dispatcher"};
+  for (const char* key : {"tp", "sequence_parallel", "cp", "ep", "etp", "zero", "fsdp", "hsdp",
+                          "fsdp_reshard", "pp", "vpp", "schedule", "stage_layout"}) {
+    keys.push_back("plan." + std::string(key));
+  }
+  for (const std::string& key : kSearchedOfTraining) {
+    keys.push_back("training." + key);
+  }
+  return keys;
+}
+
+std::optional<std::string> searched_key(std::string_view name) {
+  for (const std::string& key : searched_keys()) {
+    const std::string_view own = unqualified(key);
+    const TrainingKey* known = key.starts_with("training.") ? training_key(own) : nullptr;
+    if (name == key || name == own || (known != nullptr && name == known->short_name) ||
+        (own == "micro_batch_size" && name == "micro_batch")) {
+      return key;
+    }
+  }
+  return std::nullopt;
+}
+
+KeySet kept_keys(const SweepSource& experiment, const KeySet& free) {
+  KeySet kept;
+  const ConfigNode root = parse_config(experiment.text, experiment.name);
+  const ConfigNode* plan = root.find("plan");
+  if (plan != nullptr && plan->find("dispatcher") != nullptr && !free.contains("plan.dispatcher")) {
+    kept.insert("plan.dispatcher");
+  }
+  for (const std::string& key : overridden_keys(experiment)) {
+    if (is_free(key, free)) {
+      continue;
+    }
+    if (key.starts_with("plan.") && unqualified(key) != "all") {
+      kept.insert(key);
+    } else if (key == "training.micro_batch_size") {
+      kept.insert(key);
+    } else if (key.starts_with("training.recompute") || details_recomputation(unqualified(key))) {
+      kept.insert("training." + std::string(kRecomputeKey));
+    }
+  }
+  return kept;
+}
+
+SweepSource with_all_plans(SweepSource experiment, const KeySet& free) {
+  drop_free(experiment.overrides, free);
   std::vector<Override> own = {"plan={}"};
   const ConfigNode root = parse_config(experiment.text, experiment.name);
   // Of many plans one that is sure to fit is wanted: what it reserves is there.
@@ -69,17 +223,18 @@ SweepSource with_all_plans(SweepSource experiment) {
   const ConfigNode* plan = root.find("plan");
   for (const std::string& key : kNotSearched) {
     const ConfigNode* value = plan == nullptr ? nullptr : plan->find(key);
-    if (value != nullptr) {
+    if (value != nullptr && !free.contains("plan." + key)) {
       own.emplace_back("plan." + key + "=" + flow_text(*value));
     }
   }
+  free_training(root, own);
   experiment.overrides.insert(experiment.overrides.begin(), own.begin(), own.end());
   experiment.overrides.emplace_back("plan.all=offered");
   return experiment;
 }
 
 BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs, int threads,
-                   const std::shared_ptr<SolvedPipelines>& pipelines) {
+                   const KeySet& kept, const std::shared_ptr<SolvedPipelines>& pipelines) {
   TalliedChunks store(space, 1, [](const std::vector<PlanNumbers>&) {});
   SweepRun run;
   run.grid = {space.size(), kChunk};
@@ -88,15 +243,32 @@ BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
   run.evaluator = evaluators_of(space, costs, SearchGoal{kRankBy, 1, false, false}, pipelines);
   run_sweep(run, store, {});
   const SweepSummary summary = store.summary();
-  BestPlan result{{space.size(), summary.priced, summary.bounded, summary.refused, {}}, {}};
+  BestPlan result{{space.size(), summary.priced, summary.bounded, summary.refused, {}}, {}, {}};
   if (!summary.best.empty()) {
     take_best(space, summary.best.front(), result);
   }
+  climb_on(space, costs, kept, pipelines, result);
   return result;
 }
 
+BestPlan beside_given(BestPlan found, const Experiment& experiment, const CostModel& cost,
+                      const KeySet& kept, const std::shared_ptr<SolvedPipelines>& pipelines) {
+  Experiment site = experiment;
+  if (site.cluster_given.find("memory_margin") == nullptr) {
+    site.cluster.device.hbm.margin = 0.0;
+  }
+  const ParallelPlan settled = settle_plan(site.plan, site.model, site.training, site.cluster,
+                                           site.software)
+                                   .plan;
+  PlanTrials trials(site, cost, pipelines);
+  const std::optional<RunningPlan> top =
+      climb(trials, {unchanged_plan(site, settled), kept}, kMostClimbed);
+  take_climbed(top, trials.tried(), found);
+  return found;
+}
+
 BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
-                          const std::shared_ptr<SolvedPipelines>& pipelines,
+                          const KeySet& kept, const std::shared_ptr<SolvedPipelines>& pipelines,
                           const NearPlans& near) {
   PlanEvaluator evaluator(space, costs, pipelines);
   DescentStarts starts{{}, near.sample};
@@ -112,6 +284,7 @@ BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>&
   if (found.best) {
     take_best(space, *found.best, result);
   }
+  climb_on(space, costs, kept, pipelines, result);
   return result;
 }
 

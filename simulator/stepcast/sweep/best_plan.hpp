@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan of an experiment with the most tokens/s/GPU among all that training frameworks offer.
 //
-// The space is `plan: all` of the experiment (sweep_defaults.hpp), so that what it leaves out of
-// its training section, as the micro-batch, is searched too, and what it gives is kept.
+// Looked at are the space `plan: all` of the experiment (sweep_defaults.hpp) and what lies around
+// its best plan: every single change of it (plan_changes.hpp), again and again. Micro-batch and
+// recomputation are searched, too, whatever the experiment says of them. What is given on top of
+// the experiment, as options of the command line are, is kept.
 #pragma once
 
 #include <memory>
@@ -12,6 +14,8 @@
 #include <vector>
 
 #include "stepcast/cost/cost_model.hpp"
+#include "stepcast/experiment/plan_changes.hpp"
+#include "stepcast/experiment/plan_climb.hpp"
 #include "stepcast/result/sweep_summary.hpp"
 #include "stepcast/schedule/solved_pipelines.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
@@ -21,21 +25,36 @@ namespace stepcast {
 struct BestPlan {
   SearchedPlans searched;
   std::optional<SweepRequest> best;  // nothing where every plan is refused
+  Seconds step;                      // of the best one
 };
 
-// The experiment of `experiment` as a sweep over all plans. Its own plan is replaced but
-// for what is not searched, `dispatcher` and `overlap`; the keys of `plan` that its overrides give
-// narrow the space. Plans must fit with all that they reserve, unless a margin of memory is given.
-SweepSource with_all_plans(SweepSource experiment);
+// The keys that a search for the best plan of `experiment` keeps: those of its plan, its
+// micro-batch and its recomputation that its overrides give, and its dispatcher, but for those that
+// are `free`.
+KeySet kept_keys(const SweepSource& experiment, const KeySet& free);
 
-// Looks at every plan of the space; of two that are as fast the one with the smaller index is it.
-// Searches of other spaces may use `pipelines`, too.
+// The full name of a key that a search chooses, of its name with or without its section ("tp",
+// "recompute", "mbs"); nothing of any other.
+std::optional<std::string> searched_key(std::string_view name);
+// All of them.
+std::vector<std::string> searched_keys();
+
+// The experiment of `experiment` as a sweep over all plans but for the keys that are kept. Its own
+// plan is replaced but for `dispatcher`, where that is not `free`, and `overlap`. Plans must fit
+// with all that they reserve, unless a margin of memory is given.
+SweepSource with_all_plans(SweepSource experiment, const KeySet& free = {});
+
+// Looks at every plan of the space, then around the best one, where no constraints leave that out;
+// of two that are as fast the one with the smaller index is it. Searches of other spaces may use
+// `pipelines`, too.
 BestPlan best_plan(
     const SweepSpace& space, const std::vector<CostModel>& costs, int threads,
+    const KeySet& kept = {},
     const std::shared_ptr<SolvedPipelines>& pipelines = std::make_shared<SolvedPipelines>());
 
-// As --set takes them: {"plan.tp", "8"}.
-using PlanSettings = std::vector<std::pair<std::string, std::string>>;
+// The better of `found` and of what lies around the plan of `experiment` itself.
+BestPlan beside_given(BestPlan found, const Experiment& experiment, const CostModel& cost,
+                      const KeySet& kept, const std::shared_ptr<SolvedPipelines>& pipelines);
 
 // Where a search of a space begins.
 struct NearPlans {
@@ -46,7 +65,8 @@ struct NearPlans {
 // The same by descents (plan_search.hpp): likely the best plan, sooner. `searched` counts the
 // plans that were looked at. By one thread.
 BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
-                          const std::shared_ptr<SolvedPipelines>& pipelines, const NearPlans& near);
+                          const KeySet& kept, const std::shared_ptr<SolvedPipelines>& pipelines,
+                          const NearPlans& near);
 
 // Of a space of at most so many plans the best one is found about as soon as a likely one.
 inline constexpr std::int64_t kSoonSearched = 65'536;

@@ -48,7 +48,7 @@ void take_fixed(ConfigNode& base, WrittenAxis& joint) {
     std::vector<ConfigEntry> stay;
     for (ConfigEntry& entry : section.value.entries) {
       const std::string key = "training." + entry.key;
-      if (!is_of_recomputation(key)) {
+      if (!is_of_recomputation(key) || entry.value.kind == ConfigNode::Kind::kNull) {
         stay.push_back(std::move(entry));
         continue;
       }

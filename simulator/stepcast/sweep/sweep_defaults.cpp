@@ -8,6 +8,7 @@
 
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/each_of.hpp"
+#include "stepcast/experiment/plan_changes.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 
@@ -32,18 +33,6 @@ Degrees given_degrees(const GivenTexts& given, std::string_view key) {
     }
   }
   return degrees;
-}
-
-// Every number that divides `value`, which is positive.
-Degrees divisors(std::int64_t value) {
-  Degrees found;
-  for (std::int64_t i = 1; i * i <= value; ++i) {
-    if (value % i == 0) {
-      found.insert(i);
-      found.insert(value / i);
-    }
-  }
-  return found;
 }
 
 // How the layers of a model are cut, and a schedule that runs it.
@@ -78,12 +67,8 @@ class PipelineCollector {
   // Whether the model's layers make so many stages: evenly or, where pp does not divide them,
   // balanced, with one or two stages a rank or as many as come out even with both ends.
   [[nodiscard]] bool makes_stages(const Experiment& site, std::int64_t pp, std::int64_t vpp) const {
-    const std::int64_t layers = site.model.layers;
-    if (layers % pp == 0 && !is_given("plan.stage_layout")) {
-      return layers % (pp * vpp) == 0;
-    }
-    const bool even = layers % (pp * vpp) == 0 || (layers + 2) % (pp * vpp) == 0;
-    return pp * vpp <= layers && (vpp <= 2 || even);
+    return is_given("plan.stage_layout") ? cuts_balanced(site.model.layers, pp, vpp)
+                                         : cuts_layers(site.model.layers, pp, vpp);
   }
 
   [[nodiscard]] Degrees ranks_of(const Experiment& site) const {
@@ -105,13 +90,6 @@ class PipelineCollector {
     return chunks;
   }
 
-  // Whether the software can run it, as far as it says.
-  [[nodiscard]] bool is_offered(const Experiment& site, Schedule schedule) const {
-    const std::vector<Schedule>& offered = site.software.offered_schedules;
-    return scope_ == ScheduleScope::kEvery || offered.empty() ||
-           std::ranges::find(offered, schedule) != offered.end();
-  }
-
   [[nodiscard]] bool wants(const Experiment& site, Schedule schedule, std::int64_t pp) const {
     const auto given = given_.find("plan.schedule");
     if (given != given_.end()) {
@@ -119,7 +97,8 @@ class PipelineCollector {
       return std::ranges::find(names, name(schedule)) != names.end();
     }
     // With one rank all are the same, and GPipe takes as long as 1F1B and holds more.
-    return pp > 1 ? schedule != Schedule::kGpipe && is_offered(site, schedule)
+    return pp > 1 ? schedule != Schedule::kGpipe &&
+                        (scope_ == ScheduleScope::kEvery || is_offered(site.software, schedule))
                   : schedule == Schedule::kOneFOneB;
   }
 
@@ -449,7 +428,9 @@ GivenTexts given_texts(const WrittenSweep& sweep) {
   GivenTexts given;
   for (const ConfigEntry& section : sweep.base.entries) {
     for (const ConfigEntry& entry : section.value.entries) {
-      given[section.key + "." + entry.key].push_back(entry.value.text);
+      if (entry.value.kind != ConfigNode::Kind::kNull) {
+        given[section.key + "." + entry.key].push_back(entry.value.text);
+      }
     }
   }
   for (const WrittenAxis& axis : sweep.axes) {

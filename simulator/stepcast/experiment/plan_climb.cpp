@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/experiment/plan_climb.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "stepcast/cost/price_cache.hpp"
+
+namespace stepcast {
+namespace {
+
+Bytes fullest(const std::vector<StageMemory>& memory) {
+  return std::ranges::max_element(memory, {}, &StageMemory::total)->total();
+}
+
+}  // namespace
+
+PlanTrials::PlanTrials(const Experiment& site, const CostModel& cost,
+                       std::shared_ptr<SolvedPipelines> pipelines)
+    : site_(std::make_unique<const Experiment>(site)),
+      projector_(std::make_unique<PlanProjector>(*site_, with_kept_prices(cost, site_->cluster),
+                                                 std::move(pipelines))) {}
+
+ResolvedPlan PlanTrials::settled(const PlanChange& change) {
+  ++tried_;
+  return settle_plan(change.plan, site_->model, change.training, site_->cluster, site_->software);
+}
+
+std::optional<RunningPlan> PlanTrials::priced(const PlanChange& change, const ParallelPlan& plan,
+                                              double than) {
+  projector_->take(plan, change.training);
+  const std::optional<std::vector<StageMemory>> memory = projector_->memory_if_it_fits();
+  if (!memory) {
+    return std::nullopt;
+  }
+  const auto no_faster = [&](Seconds step) {
+    return projector_->rates(step).tokens_per_second_per_gpu <= than;
+  };
+  if (no_faster(projector_->step_at_least(no_faster))) {
+    return std::nullopt;
+  }
+  StepAtClock step = projector_->step();
+  if (!step.keeps_limit || no_faster(step.time.step)) {
+    return std::nullopt;
+  }
+  const double rate = projector_->rates(step.time.step).tokens_per_second_per_gpu;
+  return RunningPlan{change, plan, std::move(step), fullest(*memory), rate};
+}
+
+std::optional<RunningPlan> PlanTrials::run(const PlanChange& change) {
+  const ResolvedPlan resolved = settled(change);
+  return resolved.reasons.empty() ? priced(change, resolved.plan, 0.0) : std::nullopt;
+}
+
+std::vector<PlanTrials::Candidate> PlanTrials::candidates(const std::vector<PlanChange>& changes,
+                                                          double than) {
+  std::vector<Candidate> open;
+  const auto never_enough = [](Seconds) { return false; };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    ResolvedPlan resolved = settled(changes[i]);
+    if (!resolved.reasons.empty()) {
+      continue;
+    }
+    projector_->take(resolved.plan, changes[i].training);
+    if (projector_->floor_of_memory() > site_->cluster.device.hbm.capacity) {
+      continue;
+    }
+    const double at_most =
+        projector_->rates(projector_->floor_of_step(never_enough)).tokens_per_second_per_gpu;
+    if (at_most > than) {
+      open.push_back({i, std::move(resolved.plan), at_most});
+    }
+  }
+  std::ranges::stable_sort(open, std::ranges::greater{}, &Candidate::at_most);
+  return open;
+}
+
+std::optional<RunningPlan> PlanTrials::fastest(const std::vector<PlanChange>& changes,
+                                               double than) {
+  std::optional<RunningPlan> best;
+  for (const Candidate& candidate : candidates(changes, than)) {
+    const double known = best ? best->tokens_per_second_per_gpu : than;
+    if (candidate.at_most <= known) {
+      break;  // all that follow are no faster
+    }
+    if (std::optional<RunningPlan> found =
+            priced(changes[candidate.index], candidate.plan, known)) {
+      best = std::move(found);
+    }
+  }
+  return best;
+}
+
+std::optional<PlanTrials::Lightest> PlanTrials::lightest(const std::vector<PlanChange>& changes,
+                                                         Bytes than) {
+  std::optional<Lightest> best;
+  for (const PlanChange& change : changes) {
+    ResolvedPlan resolved = settled(change);
+    if (!resolved.reasons.empty()) {
+      continue;
+    }
+    projector_->take(resolved.plan, change.training);
+    const Bytes needs = fullest(projector_->memory());
+    if (needs < (best ? best->needs : than)) {
+      best = Lightest{change, std::move(resolved.plan), needs};
+    }
+  }
+  return best;
+}
+
+std::optional<RunningPlan> first_that_runs(PlanTrials& trials, const ClimbStart& start,
+                                           std::int64_t most) {
+  const ParallelPlan settled = trials.settled(start.change).plan;
+  PlanTrials::Lightest at{start.change, settled, Bytes{std::numeric_limits<double>::infinity()}};
+  most += trials.tried();
+  while (trials.tried() < most) {
+    const std::vector<PlanChange> changes =
+        single_changes(trials.site(), at.change, at.plan, start.kept);
+    if (std::optional<RunningPlan> found = trials.fastest(changes, 0.0)) {
+      return found;
+    }
+    std::optional<PlanTrials::Lightest> next = trials.lightest(changes, at.needs);
+    if (!next) {
+      break;
+    }
+    at = std::move(*next);
+  }
+  return std::nullopt;
+}
+
+std::optional<RunningPlan> climb(PlanTrials& trials, const ClimbStart& start, std::int64_t most) {
+  const std::int64_t last = trials.tried() + most;
+  std::optional<RunningPlan> at = trials.run(start.change);
+  if (!at) {
+    at = first_that_runs(trials, start, most);
+  }
+  while (at && trials.tried() < last) {
+    std::optional<RunningPlan> next =
+        trials.fastest(single_changes(trials.site(), at->change, at->plan, start.kept),
+                       at->tokens_per_second_per_gpu);
+    if (!next) {
+      break;
+    }
+    at = std::move(next);
+  }
+  return at;
+}
+
+}  // namespace stepcast
