@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kSample = 64;      // plans, spread over the space
 constexpr std::int64_t kLongest = 8192;   // of a sample that goes on until so many run:
 constexpr std::int64_t kRunning = 48;     //
-constexpr std::size_t kStarts = 8;        // of descents for a likely best plan
+constexpr std::int64_t kStarts = 8;       // of descents from plans of the sample
 constexpr int kMemorySizes = 14;          // of the ladder, for a Pareto set
 constexpr int kRounds = 4;                // over all axes, of a descent at most
 constexpr std::int64_t kMostOfAxis = 96;  // values of one axis that a descent tries
@@ -44,7 +44,7 @@ class IncumbentSearch {
   }
 
   Incumbents run() {
-    sample(0);
+    sample(kStarts);
     descend(kAnyMemory);
     descend_from_others();
     if (goal_.memory_front && !priced_.empty()) {
@@ -76,7 +76,7 @@ class IncumbentSearch {
   // `running` of them run, if that does not take too many.
   void sample(std::int64_t running) {
     constexpr double kGolden = 0.6180339887498949;
-    const std::int64_t most = std::min(running > 0 ? kLongest : kSample, space_.size());
+    const std::int64_t most = std::min(kLongest, space_.size());
     const bool all = most == space_.size();
     std::int64_t runs = 0;
     sampled_.clear();
@@ -97,7 +97,7 @@ class IncumbentSearch {
         plans.push_back(*numbers);
       }
     }
-    const std::size_t some = std::min(kStarts, plans.size());
+    const std::size_t some = std::min<std::size_t>(kStarts, plans.size());
     std::partial_sort(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(some), plans.end(),
                       [this](const auto& a, const auto& b) { return key(a) < key(b); });
     plans.resize(some);
