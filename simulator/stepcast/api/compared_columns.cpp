@@ -117,15 +117,18 @@ class Comparison {
     const SweepSource source = sweep_source_of(sources_[i].experiment);
     const KeySet kept = kept_keys(source, free_);
     const SweepSpace space = read_sweep(with_all_plans(source, free_), data_);
-    BestPlan found = best_plan(space, {space.sites().size(), costs_[i]},
-                               threads_of(settings_.threads), kept, pipelines_);
-    found.searched.kept.assign(kept.begin(), kept.end());
+    PlanQuestion question{kept, {}};
     std::optional<Projection> own;
     if (experiments_[i].plan.given) {
-      found = beside_given(std::move(found), experiments_[i], costs_[i], kept, pipelines_);
+      question.given = experiments_[i];
       own = projections_of({experiments_[i]}, costs_[i], known_).front();
     }
-    const bool stays = own && own->feasible() && (!found.best || own->time.step <= found.step);
+    BestPlan found = best_plan(space, {space.sites().size(), costs_[i]},
+                               threads_of(settings_.threads), question, pipelines_);
+    found.searched.kept.assign(kept.begin(), kept.end());
+    const bool stays =
+        own && own->feasible() &&
+        (!found.best || own->tokens_per_second_per_gpu >= found.tokens_per_second_per_gpu);
     if (stays) {
       found.searched.settings.clear();
     }

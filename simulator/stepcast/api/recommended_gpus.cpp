@@ -163,7 +163,7 @@ class Recommender {
     const std::vector<CostModel> costs(space.sites().size(), *cost_);
     const KeySet kept = kept_keys(own, {});
     const BestPlan found = proven
-                               ? best_plan(space, costs, 1, kept, pipelines_)
+                               ? best_plan(space, costs, 1, {kept, {}}, pipelines_)
                                : likely_best_plan(space, costs, kept, pipelines_, plans_of(near));
     Experiment experiment = experiment_of(own, data_);
     experiment.backends = experiments_.front().backends;

@@ -66,12 +66,6 @@ std::int64_t nearest_plan(const SweepSpace& space, const PlanSettings& settings)
   return plan;
 }
 
-void take_best(const SweepSpace& space, const PlanNumbers& best, BestPlan& result) {
-  result.best = space.request(best.plan);
-  result.step = best.step;
-  result.searched.settings = settings_of(space, best.plan);
-}
-
 void take_settings(const PlanSettings& changes, PlanSettings& settings) {
   for (const auto& [key, value] : changes) {
     std::erase_if(settings, [&key](const auto& known) { return known.first == key; });
@@ -85,26 +79,36 @@ void take_settings(const PlanSettings& changes, PlanSettings& settings) {
 void take_climbed(const std::optional<RunningPlan>& top, std::int64_t tried, BestPlan& result) {
   result.searched.plans += tried;
   result.searched.bounded += tried;
-  if (!top || (result.best && top->step.time.step >= result.step)) {
+  if (!top || (result.best && top->tokens_per_second_per_gpu <= result.tokens_per_second_per_gpu)) {
     return;
   }
-  const std::size_t site = result.best ? result.best->site : 0;
-  result.best = SweepRequest{site, top->change.plan, top->change.training};
-  result.step = top->step.time.step;
+  result.best = SweepRequest{0, top->change.plan, top->change.training};
+  result.tokens_per_second_per_gpu = top->tokens_per_second_per_gpu;
+  result.searched.settings = {};
   take_settings(top->change.settings, result.searched.settings);
 }
 
-// From the best plan of the space on.
-void climb_on(const SweepSpace& space, const std::vector<CostModel>& costs, const KeySet& kept,
-              const std::shared_ptr<SolvedPipelines>& pipelines, BestPlan& result) {
-  if (!result.best || !space.constraints().empty()) {
+// A plan of the space, if it is as fast as what is known, and then what lies around it.
+void climb_from(const SweepSpace& space, const PlanNumbers& plan,
+                const std::vector<CostModel>& costs, const KeySet& kept,
+                const std::shared_ptr<SolvedPipelines>& pipelines, BestPlan& result) {
+  if (result.best && plan.tokens_per_second_per_gpu < result.tokens_per_second_per_gpu) {
+    return;
+  }
+  const bool climbed = result.best && result.plan == plan.plan;
+  result.plan = plan.plan;
+  result.best = space.request(plan.plan);
+  result.tokens_per_second_per_gpu = plan.tokens_per_second_per_gpu;
+  result.searched.settings = settings_of(space, plan.plan);
+  if (climbed || !space.constraints().empty()) {
     return;
   }
   const std::size_t site = result.best->site;
   PlanTrials trials(space.sites()[site], costs[site], pipelines);
-  const PlanChange start{{}, result.best->plan, result.best->training};
+  const PlanChange start{result.searched.settings, result.best->plan, result.best->training};
   const std::optional<RunningPlan> top = climb(trials, {start, kept}, kMostClimbed);
   take_climbed(top, trials.tried(), result);
+  result.best->site = site;
 }
 
 // "plan.tp" of "tp=8" that an override sets, or every key of the mapping that it sets.
@@ -233,38 +237,65 @@ SweepSource with_all_plans(SweepSource experiment, const KeySet& free) {
   return experiment;
 }
 
+namespace {
+
+// From the plan of the experiment on.
+void climb_from_given(const PlanQuestion& question, const CostModel& cost,
+                      const std::shared_ptr<SolvedPipelines>& pipelines, BestPlan& result) {
+  Experiment site = *question.given;
+  std::optional<double>& margin = site.cluster.device.hbm.margin;
+  margin = margin.value_or(0.0);
+  const ParallelPlan own =
+      settle_plan(site.plan, site.model, site.training, site.cluster, site.software).plan;
+  PlanTrials trials(site, cost, pipelines);
+  const std::optional<RunningPlan> top =
+      climb(trials, {unchanged_plan(site, own), question.kept}, kMostClimbed);
+  take_climbed(top, trials.tried(), result);
+}
+
+constexpr auto kRankBy = RankBy::kTokensPerSecondPerGpu;
+constexpr SearchGoal kGoal{kRankBy, 1, false, false};
+
+// What was found before every plan of a space is looked at: a plan that the best one must beat.
+Incumbents known_plan(const SweepSpace& space, const BestPlan& found) {
+  Incumbents known(kGoal);
+  if (found.best) {
+    PlanNumbers numbers;
+    numbers.plan = space.size();  // none of the space's
+    numbers.tokens_per_second_per_gpu = found.tokens_per_second_per_gpu;
+    known.add(numbers, space.sites()[found.best->site].cluster.gpus());
+  }
+  return known;
+}
+
+}  // namespace
+
 BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs, int threads,
-                   const KeySet& kept, const std::shared_ptr<SolvedPipelines>& pipelines) {
+                   const PlanQuestion& question,
+                   const std::shared_ptr<SolvedPipelines>& pipelines) {
+  BestPlan result;
+  if (question.given) {
+    climb_from_given(question, costs.front(), pipelines, result);
+  }
+  PlanEvaluator evaluator(space, costs, pipelines);
+  if (const LikelyBest likely = likely_best(space, evaluator, kRankBy, {}); likely.best) {
+    climb_from(space, *likely.best, costs, question.kept, pipelines, result);
+  }
   TalliedChunks store(space, 1, [](const std::vector<PlanNumbers>&) {});
   SweepRun run;
   run.grid = {space.size(), kChunk};
   run.threads = threads;
-  constexpr auto kRankBy = RankBy::kTokensPerSecondPerGpu;
-  run.evaluator = evaluators_of(space, costs, SearchGoal{kRankBy, 1, false, false}, pipelines);
+  run.evaluator = evaluators_beside(space, costs, known_plan(space, result), pipelines);
   run_sweep(run, store, {});
   const SweepSummary summary = store.summary();
-  BestPlan result{{space.size(), summary.priced, summary.bounded, summary.refused, {}}, {}, {}};
+  result.searched.plans += space.size();
+  result.searched.priced += summary.priced;
+  result.searched.bounded += summary.bounded;
+  result.searched.refused = summary.refused;
   if (!summary.best.empty()) {
-    take_best(space, summary.best.front(), result);
+    climb_from(space, summary.best.front(), costs, question.kept, pipelines, result);
   }
-  climb_on(space, costs, kept, pipelines, result);
   return result;
-}
-
-BestPlan beside_given(BestPlan found, const Experiment& experiment, const CostModel& cost,
-                      const KeySet& kept, const std::shared_ptr<SolvedPipelines>& pipelines) {
-  Experiment site = experiment;
-  if (site.cluster_given.find("memory_margin") == nullptr) {
-    site.cluster.device.hbm.margin = 0.0;
-  }
-  const ParallelPlan settled = settle_plan(site.plan, site.model, site.training, site.cluster,
-                                           site.software)
-                                   .plan;
-  PlanTrials trials(site, cost, pipelines);
-  const std::optional<RunningPlan> top =
-      climb(trials, {unchanged_plan(site, settled), kept}, kMostClimbed);
-  take_climbed(top, trials.tried(), found);
-  return found;
 }
 
 BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
@@ -282,9 +313,8 @@ BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>&
   result.searched.priced =
       found.looked_at - sum_over(found.refused, [](const auto& entry) { return entry.second; });
   if (found.best) {
-    take_best(space, *found.best, result);
+    climb_from(space, *found.best, costs, kept, pipelines, result);
   }
-  climb_on(space, costs, kept, pipelines, result);
   return result;
 }
 

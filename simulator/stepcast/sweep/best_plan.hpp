@@ -25,7 +25,8 @@ namespace stepcast {
 struct BestPlan {
   SearchedPlans searched;
   std::optional<SweepRequest> best;  // nothing where every plan is refused
-  Seconds step;                      // of the best one
+  double tokens_per_second_per_gpu = 0.0;
+  std::int64_t plan = -1;  // of the space, that it is or was reached from
 };
 
 // The keys that a search for the best plan of `experiment` keeps: those of its plan, its
@@ -44,17 +45,21 @@ std::vector<std::string> searched_keys();
 // with all that they reserve, unless a margin of memory is given.
 SweepSource with_all_plans(SweepSource experiment, const KeySet& free = {});
 
-// Looks at every plan of the space, then around the best one, where no constraints leave that out;
-// of two that are as fast the one with the smaller index is it. Searches of other spaces may use
+// What a search is given beside its space.
+struct PlanQuestion {
+  KeySet kept{};  // keys that no change may touch
+  // An experiment whose own plan is a start, too, at the prices of the first site.
+  std::optional<Experiment> given{};
+};
+
+// Looks around the plan that is given, around a likely best plan of the space and, where no
+// constraints leave that out, around its best one, beside every plan of the space; of two of these
+// that are as fast the one with the smaller index is it. Searches of other spaces may use
 // `pipelines`, too.
 BestPlan best_plan(
     const SweepSpace& space, const std::vector<CostModel>& costs, int threads,
-    const KeySet& kept = {},
+    const PlanQuestion& question = {},
     const std::shared_ptr<SolvedPipelines>& pipelines = std::make_shared<SolvedPipelines>());
-
-// The better of `found` and of what lies around the plan of `experiment` itself.
-BestPlan beside_given(BestPlan found, const Experiment& experiment, const CostModel& cost,
-                      const KeySet& kept, const std::shared_ptr<SolvedPipelines>& pipelines);
 
 // Where a search of a space begins.
 struct NearPlans {

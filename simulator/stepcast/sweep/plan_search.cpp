@@ -238,10 +238,16 @@ MakeEvaluator evaluators_of(const SweepSpace& space, const std::vector<CostModel
       };
     };
   }
-  const auto known =
-      std::make_shared<const Incumbents>(IncumbentSearch(space, *make(), *goal).run());
-  return [make, known] {
-    return [evaluator = make(), known](std::int64_t begin, std::int64_t end) {
+  const Incumbents known = IncumbentSearch(space, *make(), *goal).run();
+  return evaluators_beside(space, costs, known, pipelines);
+}
+
+MakeEvaluator evaluators_beside(const SweepSpace& space, const std::vector<CostModel>& costs,
+                                const Incumbents& known,
+                                const std::shared_ptr<SolvedPipelines>& pipelines) {
+  return [&space, &costs, known = std::make_shared<const Incumbents>(known), pipelines] {
+    const auto evaluator = std::make_shared<PlanEvaluator>(space, costs, pipelines);
+    return [evaluator, known](std::int64_t begin, std::int64_t end) {
       Incumbents own = *known;
       return evaluator->evaluate(begin, end, &own);
     };

@@ -38,6 +38,12 @@ MakeEvaluator evaluators_of(
     const std::optional<SearchGoal>& goal,
     const std::shared_ptr<SolvedPipelines>& pipelines = std::make_shared<SolvedPipelines>());
 
+// The same with plans that are known already in the place of a short search; they need not be of
+// the space.
+MakeEvaluator evaluators_beside(const SweepSpace& space, const std::vector<CostModel>& costs,
+                                const Incumbents& known,
+                                const std::shared_ptr<SolvedPipelines>& pipelines);
+
 // Where descents begin: at plans of the space, and at the best of a sample.
 struct DescentStarts {
   std::vector<std::int64_t> plans;
