@@ -100,6 +100,12 @@ LeastPass together(const LeastPass& a, const LeastPass& b) {
   return both;
 }
 
+void StagePasses::add(double times, const StagePasses& other) {
+  forward.add(times, other.forward);
+  backward.add(times, other.backward);
+  recomputed.add(times, other.recomputed);
+}
+
 StagePasses stage_passes(const StageProgram& program) {
   StagePasses passes;
   for (const LayerRun& run : program.runs) {

@@ -74,6 +74,8 @@ struct StagePasses {
   LeastPass forward;
   LeastPass backward;    // nothing recomputed in full
   LeastPass recomputed;  // what full recomputation of every layer adds to it
+
+  void add(double times, const StagePasses& other);
 };
 StagePasses stage_passes(const StageProgram& program);
 

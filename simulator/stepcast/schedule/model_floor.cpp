@@ -46,17 +46,29 @@ LayerFloor::LayerFloor(const ExpansionContext& context, const LayerDivision& div
 
 namespace {
 
-struct Moved {
-  LeastPass forward;
-  LeastPass backward;
-};
+// `count` more layers behind those of a list of sums.
+template <typename Sums>
+void append(std::int64_t count, const Sums& layer, std::vector<Sums>& up_to) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    up_to.push_back(up_to.back());
+    up_to.back().add(1.0, layer);
+  }
+}
+
+// What layers first .. end - 1 add to a list of sums.
+template <typename Sums>
+Sums between(const std::vector<Sums>& up_to, std::int64_t first, std::int64_t end) {
+  Sums sums = up_to[static_cast<std::size_t>(end)];
+  sums.add(-1.0, up_to[static_cast<std::size_t>(first)]);
+  return sums;
+}
 
 // In the passes of every micro-batch, of one layer at the rates of the plan's own groups.
-Moved moved_for(const LocalParameters& parameters, const StepContext& context) {
+LayerFloor::Moved moved_for(const LocalParameters& parameters, const StepContext& context) {
   const ExpansionContext& expansion = context.expansion;
   const TrafficRule rule = traffic_rule(expansion.plan, expansion.training, expansion.software);
   const auto every = [](Frequency frequency) { return frequency == Frequency::kEveryMicroBatch; };
-  Moved moved;
+  LayerFloor::Moved moved;
   if (!every(rule.forward_gather) && !every(rule.backward_gather)) {
     return moved;
   }
@@ -72,34 +84,48 @@ Moved moved_for(const LocalParameters& parameters, const StepContext& context) {
 
 }  // namespace
 
+void LayerFloor::Held::add(double times, const Held& other) {
+  lasting += times * other.lasting;
+  gradients += times * other.gradients;
+  kept += times * other.kept;
+  input += times * other.input;
+}
+
+void LayerFloor::Moved::add(double times, const Moved& other) {
+  forward.add(times, other.forward);
+  backward.add(times, other.backward);
+}
+
 LayerFloor::Holding LayerFloor::holding_of(const StepContext& context) const {
   const ExpansionContext& expansion = context.expansion;
   const double on_device = share_on_device(expansion.training.optimizer, expansion.software);
   const RecomputeSpec& recompute = expansion.training.recompute;
   const bool runs = recompute.method == RecomputeMethod::kUniform && recompute.layer_list.empty();
-  Holding least;
-  least.input = (1.0 / (runs ? real(recompute.layers) : 1.0)) * layer_input(expansion);
-  bool first = true;
+  const Bytes input = (1.0 / (runs ? real(recompute.layers) : 1.0)) * layer_input(expansion);
+  Holding holding{{}, {}, {}, {Held{}}, {Moved{}}};
+  bool moves = false;
   for (const Unit& unit : units_) {
     const BuiltStage& built = configuration_.built(unit.stage);
     const StageHolding own = stage_holding(expansion, built);
     const BuiltLayer& layer = built.layers.front();
     const Moved moved = moved_for(layer.parameters, context);
-    const auto lower = [first](auto& member, const auto& value) {
-      member = first ? value : min(member, value);
-    };
-    lower(least.lasting,
-          own.states.parameters + own.budget.gathered + on_device * own.states.optimizer);
-    lower(least.gradients, own.gradients);
-    lower(least.kept, total(layer.ops->kept));
-    lower(least.passing, own.budget.recomputed + own.budget.workspace + own.budget.gathered_layers +
-                             own.budget.reduced_layer);
-    least.forward = first ? moved.forward : least_of(least.forward, moved.forward);
-    least.backward = first ? moved.backward : least_of(least.backward, moved.backward);
-    first = false;
+    const Bytes kept = total(layer.ops->kept);
+    const Bytes passing = own.budget.recomputed + own.budget.workspace +
+                          own.budget.gathered_layers + own.budget.reduced_layer;
+    const Held held{own.states.parameters + own.budget.gathered + on_device * own.states.optimizer,
+                    own.gradients, kept, min(input, kept)};
+    const bool first = holding.up_to.size() == 1;
+    holding.passing = first ? passing : min(holding.passing, passing);
+    holding.kept = first ? kept : min(holding.kept, kept);
+    holding.input = first ? held.input : min(holding.input, held.input);
+    append(unit.count, held, holding.up_to);
+    append(unit.count, moved, holding.moved_up_to);
+    moves = moves || moved.forward.moved > Seconds{} || moved.backward.moved > Seconds{};
   }
-  least.input = min(least.input, least.kept);
-  return least;
+  if (!moves) {
+    holding.moved_up_to.clear();
+  }
+  return holding;
 }
 
 const LayerFloor::Holding& LayerFloor::holding(const StepContext& context) {
@@ -114,7 +140,7 @@ const LayerFloor::Holding& LayerFloor::holding(const StepContext& context) {
                           plan.micro_batches > 1,
                           twice ? plan.pp : 0,
                           plan.strides};
-  const auto known = std::ranges::find(held_, sharding, &Held::sharding);
+  const auto known = std::ranges::find(held_, sharding, &KnownHolding::sharding);
   if (known == held_.end()) {
     held_.push_front({sharding, holding_of(context)});
   } else {
@@ -127,16 +153,18 @@ LayerFloor::Work LayerFloor::work_at(const StepContext& context) {
   const ExpansionContext own{context.expansion.model, plan_, training_, context.expansion.software};
   const StepContext fixed{own, context.cluster, context.cost, context.clock};
   SolvedConfiguration::AtClock& prices = configuration_.at(fixed, {});
-  Work work;
+  Work work{{}, {StagePasses{}}, {}};
   for (const Unit& unit : units_) {
     const StagePasses passes = prices.passes(unit.stage, fixed);
-    const bool first = &unit == &units_.front();
+    const bool first = work.up_to.size() == 1;
     for (LeastPass StagePasses::*pass :
          {&StagePasses::forward, &StagePasses::backward, &StagePasses::recomputed}) {
-      (work.model.*pass).add(real(unit.count), passes.*pass);
       work.layer.*pass = first ? passes.*pass : least_of(work.layer.*pass, passes.*pass);
     }
-    work.last = passes;
+    append(unit.count, passes, work.up_to);
+  }
+  for (const StagePasses& passes : work.up_to) {
+    work.energy_up_to.push_back(passes.forward.sums.energy + passes.backward.sums.energy);
   }
   return work;
 }
@@ -150,24 +178,74 @@ const LayerFloor::Work& LayerFloor::work(const StepContext& context) {
   return known_.front().work;
 }
 
-ModelFloor::Share ModelFloor::share_of(std::int64_t stage) const {
+void ModelFloor::lay_stages() {
   const ExpansionContext& expansion = context_->expansion;
   const RecomputeSpec& recompute = expansion.training.recompute;
-  const std::int64_t layers = expansion.plan.stages[static_cast<std::size_t>(stage)].layers;
-  // Nothing waits for the first gather of a forward but what is gathered behind it.
-  Share share{layers, 0, layers > 1 ? layers : 0};
   // Layers that are named may lie on any stage: none of these is surely recomputed.
-  if (recompute.kind == RecomputeKind::kFull && recompute.layer_list.empty()) {
-    const bool all = recompute.method == RecomputeMethod::kUniform;
-    share.recomputed = all ? share.layers : std::min(share.layers, recompute.layers);
+  const bool in_full = recompute.kind == RecomputeKind::kFull && recompute.layer_list.empty();
+  all_recomputed_ = in_full && recompute.method == RecomputeMethod::kUniform;
+  stages_.clear();
+  std::int64_t first = 0;
+  for (const StageContent& content : expansion.plan.stages) {
+    Layers stage{first, first + content.layers, 0};
+    if (in_full) {
+      stage.recomputed =
+          all_recomputed_ ? stage.count() : std::min(stage.count(), recompute.layers);
+    }
+    stages_.push_back(stage);
+    first = stage.end;
+  }
+  shape_ = pipeline_shape(expansion.plan);
+  chunks_ = chunks_per_rank(expansion.plan.schedule, shape_);
+}
+
+StagePlacement ModelFloor::placement() const {
+  return placement_of(context_->expansion.plan.schedule);
+}
+
+const ModelFloor::Layers& ModelFloor::stage_of(std::int64_t rank, std::int64_t chunk) const {
+  return stages_[static_cast<std::size_t>(stage_on(placement(), shape_, rank, chunk))];
+}
+
+Bytes ModelFloor::in_flight_of(const Layers& stage, const LayerFloor::Held& held) const {
+  const bool named = !context_->expansion.training.recompute.layer_list.empty();
+  const std::int64_t inputs = named ? stage.count() : stage.recomputed;
+  if (inputs == 0 || inputs == stage.count()) {
+    return inputs == 0 ? held.kept : held.input;
+  }
+  return real(stage.count() - inputs) * holding_->kept + real(inputs) * holding_->input;
+}
+
+ModelFloor::Share ModelFloor::share_of(std::int64_t rank) const {
+  Share share;
+  for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
+    const Layers& stage = stage_of(rank, chunk);
+    const LayerFloor::Held held = between(holding_->up_to, stage.first, stage.end);
+    share.recomputed += stage.recomputed;
+    share.lasting += held.lasting;
+    share.gradients += held.gradients;
+    share.in_flight += in_flight_of(stage, held);
   }
   return share;
 }
 
-void ModelFloor::Share::add(const Share& other) {
-  layers += other.layers;
-  recomputed += other.recomputed;
-  gathered += other.gathered;
+void ModelFloor::add_passes(const LayerFloor::Work& work, const Layers& stage,
+                            StagePasses& passes) const {
+  passes.add(1.0, work.up_to[static_cast<std::size_t>(stage.end)]);
+  passes.add(-1.0, work.up_to[static_cast<std::size_t>(stage.first)]);
+  if (!all_recomputed_) {
+    passes.backward.add(real(stage.recomputed), work.layer.recomputed);
+  }
+}
+
+void ModelFloor::add_moved(double times, const Layers& stage, LayerFloor::Moved& moved) const {
+  if (holding_->moved_up_to.empty()) {
+    return;
+  }
+  LayerFloor::Moved own = between(holding_->moved_up_to, stage.first, stage.end);
+  // Nothing waits for the first gather of a forward but what is gathered behind it.
+  own.forward = stage.count() > 1 ? own.forward : LeastPass{};
+  moved.add(times, own);
 }
 
 void ModelFloor::take(const StepContext& context) {
@@ -187,46 +265,58 @@ void ModelFloor::take(const StepContext& context) {
   layers_ = &entries_.front().floor;
   mode_ = pass_mode(context.expansion);
   holding_ = &layers_->holding(context);
+  lay_stages();
   ranks_.clear();
-  const PipelineShape shape = pipeline_shape(plan);
-  const StagePlacement placement = placement_of(plan.schedule);
-  const std::int64_t chunks = chunks_per_rank(plan.schedule, shape);
+  mean_moved_ = {};
   for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
-    Share own;
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-      own.add(share_of(stage_on(placement, shape, rank, chunk)));
+    ranks_.push_back(share_of(rank));
+    for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
+      add_moved(1.0 / real(plan.pp), stage_of(rank, chunk), mean_moved_);
     }
-    ranks_.push_back(own);
   }
+}
+
+StagePasses ModelFloor::mean_batch(const LayerFloor::Work& work) const {
+  // Where each stage lies on two ranks, the ranks run each layer twice.
+  const double twice = placement() == StagePlacement::kBidirectional ? 2.0 : 1.0;
+  const double share = twice / real(context_->expansion.plan.pp);
+  StagePasses mean;
+  mean.add(share, work.up_to.back());
+  if (all_recomputed_) {
+    mean.backward.add(1.0, mean.recomputed);
+    return mean;
+  }
+  std::int64_t recomputed = 0;
+  for (const Share& own : ranks_) {
+    recomputed += own.recomputed;
+  }
+  mean.backward.add(real(recomputed) / real(std::ssize(ranks_)), work.layer.recomputed);
+  return mean;
+}
+
+Joules ModelFloor::least_energy(const LayerFloor::Work& work) const {
+  std::optional<Joules> least;
+  for (std::int64_t rank = 0; rank < std::ssize(ranks_); ++rank) {
+    const std::int64_t recomputed = ranks_[static_cast<std::size_t>(rank)].recomputed;
+    Joules energy = real(recomputed) * work.layer.recomputed.sums.energy;
+    for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
+      const Layers& stage = stage_of(rank, chunk);
+      energy += work.energy_up_to[static_cast<std::size_t>(stage.end)] -
+                work.energy_up_to[static_cast<std::size_t>(stage.first)];
+    }
+    least = least ? min(*least, energy) : energy;
+  }
+  return least.value_or(Joules{});
 }
 
 LeastStep ModelFloor::step(Hertz clock) {
   const ExpansionContext& expansion = context_->expansion;
-  const ParallelPlan& plan = expansion.plan;
   const StepContext fixed{expansion, context_->cluster, context_->cost, clock};
   const LayerFloor::Work& work = layers_->work(fixed);
-  const ScheduleInfo& row = info(plan.schedule);
-  const bool twice = row.placement == StagePlacement::kBidirectional;
-  Share fewest = ranks_.front();
-  Share all;
-  for (const Share& own : ranks_) {
-    fewest.layers = std::min(fewest.layers, own.layers);
-    fewest.recomputed = std::min(fewest.recomputed, own.recomputed);
-    all.add(own);
-  }
-  // Each stage lies on two ranks, which run half of its micro-batches each.
-  const double ranks = real(plan.pp) * (twice ? 0.5 : 1.0);
-  const double batches = (twice ? 0.5 : 1.0) * real(plan.micro_batches);
-  StagePasses mean;
-  mean.forward.add(1.0 / ranks, work.model.forward);
-  mean.backward.add(1.0 / ranks, work.model.backward);
-  mean.backward.add(real(all.recomputed) / real(plan.pp), work.layer.recomputed);
+  const bool twice = placement() == StagePlacement::kBidirectional;
   LeastStep least;
-  least.step =
-      all_batches(mean, real(all.layers) / real(plan.pp), real(all.gathered) / real(plan.pp));
-  const Joules of_layer = work.layer.forward.sums.energy + work.layer.backward.sums.energy;
-  least.energy = batches * (real(fewest.layers) * of_layer +
-                            real(fewest.recomputed) * work.layer.recomputed.sums.energy);
+  least.step = all_batches(mean_batch(work), mean_moved_);
+  least.energy = (twice ? 0.5 : 1.0) * real(expansion.plan.micro_batches) * least_energy(work);
   if (!twice) {
     least.step = max(least.step, behind_the_others(work));
   }
@@ -234,18 +324,19 @@ LeastStep ModelFloor::step(Hertz clock) {
   return least;
 }
 
-// All micro-batches of a rank whose layers take `batch`, with what is moved for each of its layers;
-// of the first forward it may have been moved before.
-Seconds ModelFloor::all_batches(StagePasses batch, double layers, double gathered) const {
-  const ScheduleInfo& row = info(context_->expansion.plan.schedule);
-  const double share = row.placement == StagePlacement::kBidirectional ? 0.5 : 1.0;
+// All micro-batches of a rank whose layers take `batch`, with what is gathered for them; for the
+// first forward it may have been gathered before.
+Seconds ModelFloor::all_batches(StagePasses batch, const LayerFloor::Moved& moved) const {
+  const double share = placement() == StagePlacement::kBidirectional ? 0.5 : 1.0;
   const double batches = share * real(context_->expansion.plan.micro_batches);
   if (mode_ != PassMode::kOneByOne) {
     return batches * together(batch.forward, batch.backward).beside();
   }
   const Seconds first = batch.forward.alone();
-  batch.forward.add(gathered, holding_->forward);
-  batch.backward.add(layers, holding_->backward);
+  if (!holding_->moved_up_to.empty()) {
+    batch.forward.add(1.0, moved.forward);
+    batch.backward.add(1.0, moved.backward);
+  }
   return first + std::max(0.0, batches - 1.0) * batch.forward.alone() +
          batches * batch.backward.alone();
 }
@@ -253,37 +344,30 @@ Seconds ModelFloor::all_batches(StagePasses batch, double layers, double gathere
 // What the last rank runs, behind the forwards of the first chunks of those before it and before
 // their backwards.
 Seconds ModelFloor::behind_the_others(const LayerFloor::Work& work) const {
-  const ParallelPlan& plan = context_->expansion.plan;
-  const ScheduleInfo& row = info(plan.schedule);
+  const std::int64_t last = context_->expansion.plan.pp - 1;
   StagePasses others;
-  for (std::int64_t stage = 0; stage + 1 < plan.pp; ++stage) {
-    const Share own = share_of(stage);
-    others.forward.add(real(own.layers), work.layer.forward);
-    if (row.backward == BackwardRule::kWhole) {
-      others.backward.add(real(own.layers), work.layer.backward);
-      others.backward.add(real(own.recomputed), work.layer.recomputed);
-    }
+  for (std::int64_t stage = 0; stage < last; ++stage) {
+    add_passes(work, stages_[static_cast<std::size_t>(stage)], others);
   }
-  const Share& last = ranks_.back();
-  const bool has_loss = row.placement == StagePlacement::kLoop && last.layers > 0;
-  const double layers = real(last.layers) - (has_loss ? 1.0 : 0.0);
   StagePasses batch;
-  batch.forward.add(layers, work.layer.forward);
-  batch.backward.add(layers, work.layer.backward);
-  batch.backward.add(real(last.recomputed), work.layer.recomputed);
-  if (has_loss) {
-    batch.forward.add(1.0, work.last.forward);
-    batch.backward.add(1.0, work.last.backward);
+  LayerFloor::Moved moved;
+  for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
+    add_passes(work, stage_of(last, chunk), batch);
+    add_moved(1.0, stage_of(last, chunk), moved);
+  }
+  if (all_recomputed_) {
+    others.backward.add(1.0, others.recomputed);
+    batch.backward.add(1.0, batch.recomputed);
   }
   const bool alone = mode_ != PassMode::kUniform;
+  const bool whole = info(context_->expansion.plan.schedule).backward == BackwardRule::kWhole;
   const Seconds ahead = alone ? others.forward.alone() : others.forward.beside();
   const Seconds after = alone ? others.backward.alone() : others.backward.beside();
-  return ahead + after + all_batches(batch, real(last.layers), real(last.gathered));
+  return ahead + (whole ? after : Seconds{}) + all_batches(batch, moved);
 }
 
 Bytes ModelFloor::memory() const {
   const ParallelPlan& plan = context_->expansion.plan;
-  const bool named = !context_->expansion.training.recompute.layer_list.empty();
   // Of a rank that two directions pass each micro-batch is in one of two stages.
   const ScheduleInfo& row = info(plan.schedule);
   const double stages = row.placement == StagePlacement::kBidirectional ? 2.0 : 1.0;
@@ -292,12 +376,9 @@ Bytes ModelFloor::memory() const {
   const bool steady = plan.micro_batches > 3 * plan.pp;
   std::optional<Bytes> least;
   for (const Share& own : ranks_) {
-    const std::int64_t inputs = named ? own.layers : own.recomputed;
-    const Bytes in_flight =
-        held * (real(own.layers - inputs) * holding_->kept + real(inputs) * holding_->input);
-    const Bytes gradients = real(own.layers) * holding_->gradients;
-    Bytes need = real(own.layers) * holding_->lasting;
-    need += steady ? gradients + in_flight + holding_->passing : max(gradients, in_flight);
+    const Bytes in_flight = held * own.in_flight;
+    const Bytes need = own.lasting + (steady ? own.gradients + in_flight + holding_->passing
+                                             : max(own.gradients, in_flight));
     least = least ? min(*least, need) : need;
   }
   return least.value_or(Bytes{});
