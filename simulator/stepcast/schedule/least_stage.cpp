@@ -38,6 +38,22 @@ void add_traffic(const StageProgram& program, LeastPass& forward, LeastPass& bac
 
 }  // namespace
 
+namespace {
+
+Seconds reduced_at_last(const StageProgram& program) {
+  Seconds reduced;
+  for (const LayerRun& run : program.runs) {
+    const LayerTasks& layer = program.tasks.layers[run.layer];
+    const auto times = static_cast<double>(run.count);
+    if (program.rule.reduce == Frequency::kOnceAStep) {
+      reduced += times * (duration_of(layer.reduce) + duration_of(layer.replicas));
+    }
+  }
+  return reduced;
+}
+
+}  // namespace
+
 LeastPass pass_of(const TaskSums& sums) {
   LeastPass pass;
   pass.sums = sums;
@@ -139,6 +155,7 @@ LeastStage least_stage(const StageProgram& program, PassMode mode) {
   least.forward = alone ? forward.alone() : forward.beside();
   least.backward = alone ? backward.alone() : backward.beside();
   least.energy = forward.sums.energy + backward.sums.energy;
+  least.reduced = alone ? reduced_at_last(program) : Seconds{};
   // Gradients of inputs keep what is not a weight gradient; these take their kernels, or what is
   // left of the pass while its host launches gradients of inputs.
   const Seconds serial = backward.sums.compute + (alone ? backward.sums.blocking : Seconds{});

@@ -65,6 +65,9 @@ struct LeastStage {
   Joules energy;  // of forward and backward, above idle
   LeastPass forward_sums;
   LeastPass backward_sums;
+  // What its last backward reduces that those before did not, on one stream and no sooner than it
+  // begins.
+  Seconds reduced;
 };
 
 LeastStage least_stage(const StageProgram& program, PassMode mode);

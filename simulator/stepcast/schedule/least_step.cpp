@@ -40,8 +40,9 @@ class LeastTimes {
   }
 
   // The stages of a rank, of which each is a chunk.
-  [[nodiscard]] LeastStep after(std::size_t rank, Seconds end) {
+  [[nodiscard]] LeastStep after(std::size_t rank, const PipelineEnds& ends) {
     const std::size_t chunks = layout_.rank_stages.size() / static_cast<std::size_t>(plan_.pp);
+    const Seconds end = max(ends.ranks[rank].end, last_reduction(rank, ends));
     HeldWeights weights;
     LeastStep step;
     for (std::size_t i = rank * chunks; i < (rank + 1) * chunks; ++i) {
@@ -57,6 +58,25 @@ class LeastTimes {
   }
 
  private:
+  // When a rank is done with what its last backwards reduce: of each chunk no sooner than that
+  // began, where software reduces beside it, and one chunk after the other.
+  [[nodiscard]] Seconds last_reduction(std::size_t rank, const PipelineEnds& ends) const {
+    const std::size_t chunks = layout_.rank_stages.size() / static_cast<std::size_t>(plan_.pp);
+    const bool overlaps = context_.expansion.software.overlap_grad_reduce;
+    Seconds begin = ends.ranks[rank].end;
+    Seconds all;
+    for (std::size_t i = rank * chunks; i < (rank + 1) * chunks; ++i) {
+      const LeastStage& least = of_stage(layout_.rank_stages[i].stage);
+      // A backward beside a forward is no longer than both.
+      const Seconds beside =
+          layout_.mode == PassMode::kPaired ? least.first_forward + least.forward : Seconds{};
+      const Seconds last = max(least.backward, least.inputs + least.weight) + beside;
+      begin = overlaps && least.reduced > Seconds{} ? min(begin, ends.chunk_end[i] - last) : begin;
+      all += least.reduced;
+    }
+    return begin + all;
+  }
+
   // What pairs save at most, by the stages of their forward and backward.
   void add_savings(PipelineTimes& times) const {
     const std::size_t stages = times.stages.size();
@@ -104,7 +124,7 @@ LeastStep least_step(const StepContext& context, const StepLayout& layout,
                                                                 layout.pipeline.more_rounds);
   LeastStep least;
   for (std::size_t rank = 0; rank < ends.ranks.size(); ++rank) {
-    const LeastStep own = times.after(rank, ends.ranks[rank].end);
+    const LeastStep own = times.after(rank, ends);
     least.step = max(least.step, own.step);
     least.energy = rank == 0 ? own.energy : min(least.energy, own.energy);
   }

@@ -82,6 +82,18 @@ LayerFloor::Moved moved_for(const LocalParameters& parameters, const StepContext
   return moved;
 }
 
+// What the last backward of a step reduces of one layer.
+Seconds reduced_once(const LocalParameters& parameters, const StepContext& context) {
+  const ExpansionContext& expansion = context.expansion;
+  const TrafficRule rule = traffic_rule(expansion.plan, expansion.training, expansion.software);
+  if (rule.reduce != Frequency::kOnceAStep || expansion.plan.uniform) {
+    return {};
+  }
+  const LayerTraffic traffic = layer_traffic(expansion, parameters);
+  return duration_of(price(traffic.reduce, context)) +
+         duration_of(price(traffic.replicas, context));
+}
+
 }  // namespace
 
 void LayerFloor::Held::add(double times, const Held& other) {
@@ -102,7 +114,7 @@ LayerFloor::Holding LayerFloor::holding_of(const StepContext& context) const {
   const RecomputeSpec& recompute = expansion.training.recompute;
   const bool runs = recompute.method == RecomputeMethod::kUniform && recompute.layer_list.empty();
   const Bytes input = (1.0 / (runs ? real(recompute.layers) : 1.0)) * layer_input(expansion);
-  Holding holding{{}, {}, {}, {Held{}}, {Moved{}}};
+  Holding holding{{}, {}, {}, {Held{}}, {Moved{}}, {Seconds{}}};
   bool moves = false;
   for (const Unit& unit : units_) {
     const BuiltStage& built = configuration_.built(unit.stage);
@@ -120,6 +132,10 @@ LayerFloor::Holding LayerFloor::holding_of(const StepContext& context) const {
     holding.input = first ? held.input : min(holding.input, held.input);
     append(unit.count, held, holding.up_to);
     append(unit.count, moved, holding.moved_up_to);
+    const Seconds reduced = reduced_once(layer.parameters, context);
+    for (std::int64_t i = 0; i < unit.count; ++i) {
+      holding.reduced_up_to.push_back(holding.reduced_up_to.back() + reduced);
+    }
     moves = moves || moved.forward.moved > Seconds{} || moved.backward.moved > Seconds{};
   }
   if (!moves) {
@@ -351,9 +367,13 @@ Seconds ModelFloor::behind_the_others(const LayerFloor::Work& work) const {
   }
   StagePasses batch;
   LayerFloor::Moved moved;
+  Seconds reduced;
   for (std::int64_t chunk = 0; chunk < chunks_; ++chunk) {
-    add_passes(work, stage_of(last, chunk), batch);
-    add_moved(1.0, stage_of(last, chunk), moved);
+    const Layers& stage = stage_of(last, chunk);
+    add_passes(work, stage, batch);
+    add_moved(1.0, stage, moved);
+    reduced += holding_->reduced_up_to[static_cast<std::size_t>(stage.end)] -
+               holding_->reduced_up_to[static_cast<std::size_t>(stage.first)];
   }
   if (all_recomputed_) {
     others.backward.add(1.0, others.recomputed);
@@ -363,7 +383,12 @@ Seconds ModelFloor::behind_the_others(const LayerFloor::Work& work) const {
   const bool whole = info(context_->expansion.plan.schedule).backward == BackwardRule::kWhole;
   const Seconds ahead = alone ? others.forward.alone() : others.forward.beside();
   const Seconds after = alone ? others.backward.alone() : others.backward.beside();
-  return ahead + (whole ? after : Seconds{}) + all_batches(batch, moved);
+  const Seconds end = ahead + all_batches(batch, moved);
+  // Nothing is reduced before the last backwards of the rank's chunks, and beside a forward none
+  // takes longer than both.
+  Seconds last_passes = batch.backward.alone() + batch.recomputed.alone();
+  last_passes += mode_ == PassMode::kOneByOne ? Seconds{} : batch.forward.alone();
+  return max(end + (whole ? after : Seconds{}), end - last_passes + reduced);
 }
 
 Bytes ModelFloor::memory() const {

@@ -6,7 +6,8 @@
 // Of p ranks and m micro-batches, with the least that their layers take (least_stage.hpp):
 //   step    at least the mean over the ranks of what they run, m / p of the model; and where a
 //           micro-batch passes the ranks one by one, what rank p - 1 runs behind the forwards of
-//           the ranks before it and, where backwards are whole, before their backwards
+//           the ranks before it and, where backwards are whole, before their backwards; or what
+//           it reduces once a step behind all but its last backward
 //   energy  that of the layers of the rank with least
 //   memory  weights, gradients and optimizer states of the layers of a rank, and what these layers
 //           keep of as many micro-batches as the schedule holds; of the rank with least
@@ -57,6 +58,7 @@ class LayerFloor {
     Bytes input;                    //
     std::vector<Held> up_to;        // of the layers before each, and of all of them
     std::vector<Moved> moved_up_to;  // likewise; empty where nothing is moved in every pass
+    std::vector<Seconds> reduced_up_to;  // likewise; by the last backward of a step alone
   };
   // Depends on no clock. `context` is that of the plan.
   const Holding& holding(const StepContext& context);
