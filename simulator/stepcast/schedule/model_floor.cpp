@@ -49,6 +49,7 @@ namespace {
 // `count` more layers behind those of a list of sums.
 template <typename Sums>
 void append(std::int64_t count, const Sums& layer, std::vector<Sums>& up_to) {
+  up_to.reserve(up_to.size() + static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
     up_to.push_back(up_to.back());
     up_to.back().add(1.0, layer);
@@ -115,12 +116,13 @@ LayerFloor::Holding LayerFloor::holding_of(const StepContext& context) const {
   const bool runs = recompute.method == RecomputeMethod::kUniform && recompute.layer_list.empty();
   const Bytes input = (1.0 / (runs ? real(recompute.layers) : 1.0)) * layer_input(expansion);
   Holding holding{{}, {}, {}, {Held{}}, {Moved{}}, {Seconds{}}};
-  bool moves = false;
+  const TrafficRule rule = traffic_rule(expansion.plan, expansion.training, expansion.software);
+  const bool moves = rule.forward_gather == Frequency::kEveryMicroBatch ||
+                     rule.backward_gather == Frequency::kEveryMicroBatch;
   for (const Unit& unit : units_) {
     const BuiltStage& built = configuration_.built(unit.stage);
     const StageHolding own = stage_holding(expansion, built);
     const BuiltLayer& layer = built.layers.front();
-    const Moved moved = moved_for(layer.parameters, context);
     const Bytes kept = total(layer.ops->kept);
     const Bytes passing = own.budget.recomputed + own.budget.workspace +
                           own.budget.gathered_layers + own.budget.reduced_layer;
@@ -131,12 +133,13 @@ LayerFloor::Holding LayerFloor::holding_of(const StepContext& context) const {
     holding.kept = first ? kept : min(holding.kept, kept);
     holding.input = first ? held.input : min(holding.input, held.input);
     append(unit.count, held, holding.up_to);
-    append(unit.count, moved, holding.moved_up_to);
+    if (moves) {
+      append(unit.count, moved_for(layer.parameters, context), holding.moved_up_to);
+    }
     const Seconds reduced = reduced_once(layer.parameters, context);
     for (std::int64_t i = 0; i < unit.count; ++i) {
       holding.reduced_up_to.push_back(holding.reduced_up_to.back() + reduced);
     }
-    moves = moves || moved.forward.moved > Seconds{} || moved.backward.moved > Seconds{};
   }
   if (!moves) {
     holding.moved_up_to.clear();
