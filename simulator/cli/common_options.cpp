@@ -278,8 +278,7 @@ ExperimentSource source_of(const ExperimentOptions& options, const Simulator& si
   ExperimentSource source{.file = options.file};
   if (options.file.empty()) {
     // What an experiment made from options alone starts from; every value can be set.
-    source.text =
-        "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 128}\n";
+    source.text = "training: {sequence_length: 4096}\n";
     source.assumed = true;
   }
   source.settings = settings_of(options, simulator);

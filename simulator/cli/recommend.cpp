@@ -39,11 +39,7 @@ int run_recommend(const RecommendOptions& options, const GlobalOptions& global) 
   ExperimentOptions named = options.experiment;
   named.site["--gpu"] =
       options.limits.gpus.front();  // an experiment made from options alone needs one
-  ExperimentSource work = source_of(named, simulator);
-  if (work.assumed) {
-    work.text =
-        "training: {sequence_length: 4096, micro_batch_size: 1}\n";  // the batch is searched
-  }
+  const ExperimentSource work = source_of(named, simulator);
   RecommendSettings settings = options.limits;
   settings.gpu_hour_price = prices_of(options.prices);
   return asked({{"currency", "--currency"}}, [&] {

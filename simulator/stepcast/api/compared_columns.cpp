@@ -12,12 +12,14 @@
 #include "stepcast/api/job.hpp"
 #include "stepcast/api/report_forms.hpp"
 #include "stepcast/api/saved_plans.hpp"
+#include "stepcast/api/usual_batch.hpp"
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/problem_set.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
+#include "stepcast/experiment/missing_plan.hpp"
 #include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/report/comparison_report.hpp"
 #include "stepcast/stepcast.hpp"
@@ -107,6 +109,9 @@ class Comparison {
     if (settings_.best_plan) {
       return with_best_plan(i);
     }
+    if (!experiments_[i].plan.given) {
+      settle_missing_plan(experiments_[i], costs_[i], given_keys(sources_[i].experiment, data_));
+    }
     return {sources_[i].options, projections_of({experiments_[i]}, costs_[i], known_).front(),
             std::nullopt};
   }
@@ -114,7 +119,7 @@ class Comparison {
   // With the best of all plans, which the experiment gets, unless its own is as fast; those that
   // are given narrow them.
   ComparedColumn with_best_plan(std::size_t i) {
-    const SweepSource source = sweep_source_of(sources_[i].experiment);
+    const SweepSource source = sweep_source_of(with_usual_batch(sources_[i].experiment, data_));
     const KeySet kept = kept_keys(source, free_);
     const SweepSpace space = read_sweep(with_all_plans(source, free_), data_);
     PlanQuestion question{kept, {}};

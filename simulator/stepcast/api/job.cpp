@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stepcast/api/chosen_backends.hpp"
+#include "stepcast/api/usual_batch.hpp"
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/base/text_list.hpp"
@@ -17,6 +18,7 @@
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/comparison.hpp"
+#include "stepcast/experiment/missing_plan.hpp"
 #include "stepcast/experiment/nearest_fit.hpp"
 #include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/result/training_run.hpp"
@@ -150,6 +152,10 @@ Location place_of(const Assignment& given, const std::string& field) {
 }
 
 ExperimentTree tree_of(const ExperimentSource& source, const DataRoot& data) {
+  return given_tree_of(with_usual_batch(source, data), data);
+}
+
+ExperimentTree given_tree_of(const ExperimentSource& source, const DataRoot& data) {
   ExperimentTree tree =
       source.file.empty()
           ? ExperimentTree{parse_config(source.text, name_of(source)), source.folder}
@@ -183,7 +189,25 @@ SweepSource sweep_source_of(const ExperimentSource& source) {
 Job job_of(const ExperimentSource& source, const DataRoot& data) {
   Experiment experiment = experiment_of(source, data);
   CostModel cost = cost_model_of(experiment, data);
+  if (!experiment.plan.given) {
+    settle_missing_plan(experiment, cost, given_keys(source, data));
+  }
   return {std::move(experiment), std::move(cost)};
+}
+
+KeySet given_keys(const ExperimentSource& source, const DataRoot& data) {
+  KeySet given;
+  const ExperimentTree tree = given_tree_of(source, data);
+  const ConfigNode* training = tree.root.find("training");
+  if (training != nullptr) {
+    for (const ConfigEntry& entry : training->entries) {
+      if (const std::optional<std::string> key = searched_key("training." + entry.key);
+          key && entry.value.kind != ConfigNode::Kind::kNull) {
+        given.insert(*key);
+      }
+    }
+  }
+  return given;
 }
 
 Projection projection_of(const Job& job, const DataRoot& data) {

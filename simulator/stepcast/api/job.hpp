@@ -29,12 +29,14 @@ std::filesystem::path folder_of(const TextSource& source);
 Location place_of(const Assignment& given, const std::string& field);
 
 // With every setting applied. Throws ConfigError.
+ExperimentTree given_tree_of(const ExperimentSource& source, const DataRoot& data);
+// The same with the usual batch where none is given (usual_batch.hpp).
 ExperimentTree tree_of(const ExperimentSource& source, const DataRoot& data);
 Experiment experiment_of(const ExperimentSource& source, const DataRoot& data);
 // With every setting to be applied.
 SweepSource sweep_source_of(const ExperimentSource& source);
 
-// An experiment with the backends that it asks for.
+// An experiment with the backends that it asks for, and a plan (missing_plan.hpp).
 struct Job {
   Experiment experiment;
   CostModel cost;
@@ -49,6 +51,9 @@ Projection projection_with(const BestPlan& found, Experiment& experiment, const 
                            const std::vector<HeldOutRun>& known);
 // With the shares of the constants that the time rests on.
 Projection with_provenance(const Job& job, Projection projection);
+
+// The keys of `training` that the source gives and a search for a missing plan keeps.
+KeySet given_keys(const ExperimentSource& source, const DataRoot& data);
 
 std::vector<std::string> gpus_of(const std::vector<Experiment>& experiments);
 

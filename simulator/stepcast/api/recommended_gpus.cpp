@@ -11,6 +11,7 @@
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/api/job.hpp"
 #include "stepcast/api/report_forms.hpp"
+#include "stepcast/api/usual_batch.hpp"
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
@@ -22,9 +23,6 @@
 
 namespace stepcast {
 namespace {
-
-// The tokens of a batch that frameworks of this size train with, where none is given.
-constexpr std::int64_t kUsualTokens = std::int64_t{1} << 23;
 
 void check(const RecommendSettings& settings) {
   Diagnostics diagnostics;
@@ -65,8 +63,8 @@ Experiment experiment_of(const SweepSource& source, const DataRoot& data) {
 }
 
 // The work with a batch that frameworks of this size train with, where it gives none.
-SweepSource with_usual_batch(const SweepSource& work, const std::string& gpu,
-                             const DataRoot& data) {
+SweepSource with_batch_of_all(const SweepSource& work, const std::string& gpu,
+                              const DataRoot& data) {
   const ConfigNode root = tree_of(work);
   const ConfigNode* training = root.find("training");
   if (training != nullptr && training->find("global_batch_size") != nullptr) {
@@ -79,7 +77,7 @@ SweepSource with_usual_batch(const SweepSource& work, const std::string& gpu,
   };
   // Without a batch there is no experiment to read: one of many sequences stands in for it.
   const Experiment experiment = experiment_of(on(with_batch(kUsualTokens), gpu, 1), data);
-  return with_batch(std::max<std::int64_t>(1, kUsualTokens / experiment.training.sequence_length));
+  return with_batch(usual_batch(experiment.training.sequence_length));
 }
 
 // A list as an assignment takes it.
@@ -110,7 +108,7 @@ class Recommender {
       : settings_(settings),
         data_(data),
         limits_{settings.days, settings.budget, settings.most_gpus},
-        work_(with_usual_batch(sweep_source_of(work), settings.gpus.front(), data)) {
+        work_(with_batch_of_all(sweep_source_of(work), settings.gpus.front(), data)) {
     experiments_ = each_of(settings.gpus, [&](const std::string& gpu) {
       return experiment_of(on(work_, gpu, 1), data);
     });

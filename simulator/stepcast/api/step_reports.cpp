@@ -78,10 +78,8 @@ Report Simulator::project_report(const ExperimentSource& experiment, const Repor
                                  const ProjectSettings& settings) const {
   return answer_of([&] {
     const DataRoot data{data_};
-    Experiment settled = experiment_of(experiment, data);
-    const std::optional<GpuHourPrice> gpu_hour = price_of(settings.prices, settled);
-    const CostModel cost = cost_model_of(settled, data);
-    const Job job{std::move(settled), cost};
+    const Job job = job_of(experiment, data);
+    const std::optional<GpuHourPrice> gpu_hour = price_of(settings.prices, job.experiment);
     Projection p = projection_of(job, data);
     p.gpu_hour = gpu_hour;
     if (form.format != ReportFormat::kCsv || form.page) {
