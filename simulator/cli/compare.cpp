@@ -85,10 +85,9 @@ int run_compare(const CompareOptions& options, const GlobalOptions& global) {
   // A table on a terminal is as wide as that.
   form.width = options.output.out.empty() ? standard_output().width : 0;
   const Report report = asked({{"currency", "--currency"}, {"free", "--free"}}, [&] {
-    return simulator.columns_report(
-        columns, form,
-        {prices_of(options.prices), options.best_plan, options.free, options.threads,
-         saved.writer()});
+    return simulator.columns_report(columns, form,
+                                    {prices_of(options.prices), options.best_plan, options.free,
+                                     options.threads, saved.writer()});
   });
   saved.finish();
   return answer(options.output, report);
@@ -109,9 +108,10 @@ void add_compare(CLI::App& program, const GlobalOptions& global, Run& run) {
   add_repeatable(*command, "--software", options->software, std::string(kSoftwareHelp));
   add_tokens_option(*command, options->experiment);
   add_price_options(*command, options->prices);
-  command->add_flag("--best-plan", options->best_plan,
-                    "each column with its own best plan, searched among all and from the file's own "
-                    "on; --tp, --recompute, --set plan.x=.. narrow them");
+  command->add_flag(
+      "--best-plan", options->best_plan,
+      "each column with its own best plan, searched among all and from the file's own "
+      "on; --tp, --recompute, --set plan.x=.. narrow them");
   command
       ->add_option("--free", options->free,
                    "keys that --best-plan searches although they are given: dispatcher,recompute")

@@ -128,8 +128,8 @@ struct CompareSettings {
   bool best_plan = false;  // each column with the best of all plans that its settings leave
   // Keys that are searched although settings give them, or that a search keeps: "recompute".
   std::vector<std::string> free{};
-  int threads = 0;         // of that search; 0: as many as the process has processors
-  PlanFolder save{};       // the plans of the columns, the fastest first
+  int threads = 0;    // of that search; 0: as many as the process has processors
+  PlanFolder save{};  // the plans of the columns, the fastest first
 };
 
 // What recommend_report() is asked: how many of which GPUs. What is not given limits nothing.

@@ -198,6 +198,9 @@ Job job_of(const ExperimentSource& source, const DataRoot& data) {
 KeySet given_keys(const ExperimentSource& source, const DataRoot& data) {
   KeySet given;
   const ExperimentTree tree = given_tree_of(source, data);
+  if (states_dispatcher(tree.root)) {
+    given.insert("plan.dispatcher");
+  }
   const ConfigNode* training = tree.root.find("training");
   if (training != nullptr) {
     for (const ConfigEntry& entry : training->entries) {

@@ -52,7 +52,8 @@ Projection projection_with(const BestPlan& found, Experiment& experiment, const 
 // With the shares of the constants that the time rests on.
 Projection with_provenance(const Job& job, Projection projection);
 
-// The keys of `training` that the source gives and a search for a missing plan keeps.
+// What the source gives and a search for a missing plan keeps: its dispatcher, its micro-batch, its
+// recomputation.
 KeySet given_keys(const ExperimentSource& source, const DataRoot& data);
 
 std::vector<std::string> gpus_of(const std::vector<Experiment>& experiments);

@@ -14,10 +14,9 @@ constexpr const char* kBatch = "global_batch_size";
 
 // Told under the place where values stand in for what nobody gave.
 ExperimentSource with_batch(ExperimentSource source, std::int64_t sequences) {
-  source.settings.insert(source.settings.begin(),
-                         Assignment("training." + std::string(kBatch) + "=" +
-                                        std::to_string(sequences),
-                                    kAssumedPlace));
+  source.settings.insert(source.settings.begin(), Assignment("training." + std::string(kBatch) +
+                                                                 "=" + std::to_string(sequences),
+                                                             kAssumedPlace));
   return source;
 }
 
@@ -44,8 +43,7 @@ ExperimentSource with_usual_batch(const ExperimentSource& source, const DataRoot
     // Without a batch there is no experiment to read: one of any size stands in for it.
     const ExperimentTree tree = given_tree_of(with_batch(source, kUsualTokens), data);
     const Experiment experiment = read_experiment(tree.root, tree.folder, data);
-    const std::int64_t together =
-        experiment.cluster.gpus() * experiment.training.micro_batch_size;
+    const std::int64_t together = experiment.cluster.gpus() * experiment.training.micro_batch_size;
     const std::int64_t usual = usual_batch(experiment.training.sequence_length);
     return with_batch(source, (usual + together - 1) / together * together);
   } catch (const ConfigError&) {

@@ -7,7 +7,7 @@
 namespace stepcast {
 namespace {
 
-constexpr std::int64_t kMostNear = 4'000;   // near the plan
+constexpr std::int64_t kMostNear = 4'000;    // near the plan
 constexpr std::int64_t kMostNodes = 16'384;  // that more GPUs are looked for on
 
 // A plan that runs on so many nodes, near that of `experiment`.
@@ -15,9 +15,8 @@ std::optional<RunningPlan> running_on(Experiment experiment, const CostModel& co
                                       std::int64_t nodes, std::int64_t& tried) {
   experiment.cluster.nodes = nodes;
   PlanTrials trials(experiment, cost);
-  const ResolvedPlan asked =
-      settle_plan(experiment.plan, experiment.model, experiment.training, experiment.cluster,
-                  experiment.software);
+  const ResolvedPlan asked = settle_plan(experiment.plan, experiment.model, experiment.training,
+                                         experiment.cluster, experiment.software);
   std::optional<RunningPlan> found =
       first_that_runs(trials, {unchanged_plan(experiment, asked.plan)}, kMostNear);
   tried += trials.tried();

@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 
 namespace stepcast {
@@ -69,6 +70,7 @@ class Neighbours {
     add_tensor();
     add_context();
     add_experts();
+    add_dispatchers();
     add_sharding();
     add_pipelines();
     add_micro_batches();
@@ -81,7 +83,7 @@ class Neighbours {
 
   PlanChange& add() { return found_.emplace_back(from_); }
 
-  void add_degree(const std::string& key, std::int64_t PlanRequest::* degree, std::int64_t now,
+  void add_degree(const std::string& key, std::int64_t PlanRequest::*degree, std::int64_t now,
                   std::int64_t value) {
     if (value != now) {
       PlanChange& change = add();
@@ -133,6 +135,23 @@ class Neighbours {
         PlanChange& change = add();
         change.plan.etp = etp;
         set(change.settings, "plan.etp", std::to_string(etp));
+      }
+    }
+  }
+
+  void add_dispatchers() {
+    if (!site_.model.moe || stays("plan.dispatcher")) {
+      return;
+    }
+    for (const SoftwareOffer& offer : site_.software.offers) {
+      for (const std::string& value : offer.values) {
+        const std::optional<Dispatcher> dispatcher =
+            offer.key == "dispatcher" ? dispatcher_for(site_, value) : std::nullopt;
+        if (dispatcher && dispatcher != settled_.exchange.dispatcher) {
+          PlanChange& change = add();
+          change.plan.dispatcher = dispatcher;
+          set(change.settings, "plan.dispatcher", value);
+        }
       }
     }
   }
@@ -373,6 +392,18 @@ bool cuts_balanced(std::int64_t layers, std::int64_t pp, std::int64_t vpp) {
 
 bool cuts_layers(std::int64_t layers, std::int64_t pp, std::int64_t vpp) {
   return layers % pp == 0 ? layers % (pp * vpp) == 0 : cuts_balanced(layers, pp, vpp);
+}
+
+std::optional<Dispatcher> dispatcher_for(const Experiment& site, std::string_view dispatcher) {
+  const std::span<const std::string_view> names = names_of<Dispatcher>();
+  const auto place = std::ranges::find(names, dispatcher);
+  if (place == names.end()) {
+    return std::nullopt;
+  }
+  ExchangeSpec exchange = site.software.exchange;
+  exchange.dispatcher = static_cast<Dispatcher>(place - names.begin());
+  return exchange_problems(exchange, site.model.moe).empty() ? std::optional(exchange.dispatcher)
+                                                             : std::nullopt;
 }
 
 bool is_offered(const SoftwareSpec& software, Schedule schedule) {

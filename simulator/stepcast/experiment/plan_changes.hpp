@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -37,6 +38,7 @@ PlanChange unchanged_plan(const Experiment& experiment, const ParallelPlan& sett
 //   tp          divisors of the GPUs within a scale-up domain; sequence_parallel on and off
 //   cp          powers of 2 up to 64 that leave a rank 256 tokens
 //   ep, etp     with experts: divisors of the experts and of the GPUs; 1 or a tp
+//   dispatcher  those that the software offers
 //   zero        0, 1, 2, and 3 with and without fsdp_reshard, and over one node (hsdp)
 //   pp, vpp     that the layers can be cut into, with every schedule that the software offers and
 //               that of `from`; a layout by hand stays with its pp and vpp alone
@@ -53,6 +55,9 @@ std::set<std::int64_t> divisors(std::int64_t value);
 bool cuts_balanced(std::int64_t layers, std::int64_t pp, std::int64_t vpp);
 // The same where layers that pp divides are cut evenly.
 bool cuts_layers(std::int64_t layers, std::int64_t pp, std::int64_t vpp);
+
+// The dispatcher of that name, if whatever `site` says of the exchange belongs to it, too.
+std::optional<Dispatcher> dispatcher_for(const Experiment& site, std::string_view name);
 
 // Whether the software can run a schedule, as far as it says.
 bool is_offered(const SoftwareSpec& software, Schedule schedule);

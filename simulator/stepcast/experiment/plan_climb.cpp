@@ -148,4 +148,119 @@ std::optional<RunningPlan> climb(PlanTrials& trials, const ClimbStart& start, st
   return at;
 }
 
+namespace {
+
+constexpr std::int64_t kMostRanks = 16;  // of a pipeline that a climb starts with
+
+// What a search chooses, as it is where nobody chooses; what is kept stays.
+PlanChange start_of(const Experiment& site, const KeySet& kept) {
+  PlanChange start{{}, site.plan, site.training};
+  PlanRequest& plan = start.plan;
+  plan.given = true;
+  const auto reset = [&kept](const char* key, auto& member, const auto& value) {
+    if (!kept.contains(key)) {
+      member = value;
+    }
+  };
+  const PlanRequest usual;
+  reset("plan.tp", plan.tp, usual.tp);
+  reset("plan.cp", plan.cp, usual.cp);
+  reset("plan.pp", plan.pp, usual.pp);
+  reset("plan.vpp", plan.vpp, usual.vpp);
+  reset("plan.ep", plan.ep, usual.ep);
+  reset("plan.etp", plan.etp, usual.etp);
+  reset("plan.dp", plan.dp, usual.dp);
+  reset("plan.fsdp", plan.fsdp, usual.fsdp);
+  reset("plan.hsdp", plan.hsdp, usual.hsdp);
+  reset("plan.fsdp_reshard", plan.fsdp_reshard, usual.fsdp_reshard);
+  reset("plan.sequence_parallel", plan.sequence_parallel, usual.sequence_parallel);
+  reset("plan.schedule", plan.schedule, usual.schedule);
+  if (!kept.contains("plan.stage_layout")) {
+    plan.layout.clear();
+    plan.stage_layers.clear();
+  }
+  return start;
+}
+
+// All that the start chooses, as settings.
+void say_settings(const Experiment& site, PlanChange& start) {
+  const PlanRequest& plan = start.plan;
+  PlanSettings& settings = start.settings;
+  settings.emplace_back("training.micro_batch_size",
+                        std::to_string(start.training.micro_batch_size));
+  settings.emplace_back("training.recompute", std::string(name(start.training.recompute.kind)));
+  settings.emplace_back("plan.tp", std::to_string(plan.tp));
+  if (site.model.moe) {
+    settings.emplace_back("plan.ep", std::to_string(plan.ep));
+  }
+  settings.emplace_back("plan.pp", std::to_string(plan.pp));
+  if (plan.zero) {
+    settings.emplace_back("plan.zero", std::to_string(*plan.zero));
+  }
+  if (plan.layout == "balanced") {
+    settings.emplace_back("plan.stage_layout", plan.layout);
+  }
+}
+
+bool keeps_sharding(const KeySet& kept) {
+  return kept.contains("plan.zero") || kept.contains("plan.fsdp") || kept.contains("plan.hsdp");
+}
+
+}  // namespace
+
+std::vector<PlanChange> usual_starts(const Experiment& site, const KeySet& kept) {
+  std::vector<PlanChange> starts;
+  const bool free = std::ranges::none_of(kept, [](const std::string& key) {
+    return key.starts_with("plan.") && key != "plan.dispatcher";
+  });
+  if (free) {
+    Experiment without = site;
+    without.plan = start_of(site, kept).plan;
+    without.plan.given = false;
+    starts.push_back(
+        unchanged_plan(without, settle_plan(without.plan, without.model, without.training,
+                                            without.cluster, without.software)
+                                    .plan));
+  }
+  const std::int64_t gpus = site.cluster.gpus();
+  const std::int64_t node = site.cluster.gpus_per_node;
+  for (std::int64_t pp = 1; pp <= kMostRanks && pp <= site.model.layers; pp *= 2) {
+    for (const std::int64_t ep : {node, 8 * node}) {
+      const bool divides =
+          site.model.moe && site.model.moe->experts % ep == 0 && gpus % (pp * ep) == 0;
+      if (gpus % pp != 0 || (ep > node && !divides)) {
+        continue;
+      }
+      PlanChange start = start_of(site, kept);
+      start.plan.pp = kept.contains("plan.pp") ? start.plan.pp : pp;
+      start.plan.ep = divides && !kept.contains("plan.ep") ? ep : start.plan.ep;
+      start.plan.zero = keeps_sharding(kept) ? start.plan.zero : 1;
+      if (!kept.contains("plan.stage_layout") && site.model.layers % start.plan.pp != 0) {
+        start.plan.layout = "balanced";
+      }
+      say_settings(site, start);
+      if (starts.empty() || starts.back().settings != start.settings) {
+        starts.push_back(std::move(start));
+      }
+    }
+  }
+  return starts;
+}
+
+std::optional<RunningPlan> climb_from(PlanTrials& trials, const std::vector<PlanChange>& starts,
+                                      const KeySet& kept, std::int64_t most) {
+  const std::int64_t last = trials.tried() + most;
+  std::optional<RunningPlan> best;
+  for (const PlanChange& start : starts) {
+    if (trials.tried() >= last) {
+      break;
+    }
+    std::optional<RunningPlan> found = climb(trials, {start, kept}, last - trials.tried());
+    if (found && (!best || found->tokens_per_second_per_gpu > best->tokens_per_second_per_gpu)) {
+      best = std::move(found);
+    }
+  }
+  return best;
+}
+
 }  // namespace stepcast

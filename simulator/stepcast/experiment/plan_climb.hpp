@@ -68,6 +68,18 @@ class PlanTrials {
   std::int64_t tried_ = 0;
 };
 
+// Plans from which climbs reach most of a space: pipelines of 1, 2, 4 ... ranks with ZeRO 1, each
+// with the experts over a node and over eight of them; and the usual plan (settle_plan.hpp), where
+// nothing of a plan is kept.
+std::vector<PlanChange> usual_starts(const Experiment& site, const KeySet& kept);
+
+// Plans that a quick search tries, which takes about half a second.
+inline constexpr std::int64_t kQuickSearch = 3'000;
+
+// The best of climbs from each of `starts`, one after the other until `most` plans were tried.
+std::optional<RunningPlan> climb_from(PlanTrials& trials, const std::vector<PlanChange>& starts,
+                                      const KeySet& kept, std::int64_t most = kQuickSearch);
+
 // Where a climb starts: a plan, and what must not be touched.
 struct ClimbStart {
   PlanChange change;

@@ -207,9 +207,9 @@ std::string nearest_fit_text(const Projection& p) {
   const FittingPlan& fit = *p.nearest_fit;
   if (fit.changes.empty()) {
     return "  None of " + with_separators(fit.tried) + " plans near it fits" +
-           (fit.gpus ? "; the fewest GPUs found with one that does are " +
-                           with_separators(*fit.gpus)
-                     : std::string()) +
+           (fit.gpus
+                ? "; the fewest GPUs found with one that does are " + with_separators(*fit.gpus)
+                : std::string()) +
            ".\n";
   }
   const std::string changes = text_list(fit.changes, "", [](const auto& change) {

@@ -38,8 +38,9 @@ struct UnevenExperts {
 
 // A plan that fits, near one that does not.
 struct FittingPlan {
-  std::int64_t tried = 0;             // plans
-  std::optional<std::int64_t> gpus{};  // the fewest with a plan that runs, where no change is enough
+  std::int64_t tried = 0;  // plans
+  std::optional<std::int64_t>
+      gpus{};  // the fewest with a plan that runs, where no change is enough
   // What it changes, as --set takes it: {"training.recompute", "full"}; nothing where none fits.
   std::vector<std::pair<std::string, std::string>> changes;
   double tokens_per_second_per_gpu = 0.0;

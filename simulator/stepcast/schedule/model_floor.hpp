@@ -53,11 +53,11 @@ class LayerFloor {
     void add(double times, const Moved& other);
   };
   struct Holding {
-    Bytes passing;                  // while the backward of one layer runs; of the layer with least
-    Bytes kept;                     // likewise
-    Bytes input;                    //
-    std::vector<Held> up_to;        // of the layers before each, and of all of them
-    std::vector<Moved> moved_up_to;  // likewise; empty where nothing is moved in every pass
+    Bytes passing;            // while the backward of one layer runs; of the layer with least
+    Bytes kept;               // likewise
+    Bytes input;              //
+    std::vector<Held> up_to;  // of the layers before each, and of all of them
+    std::vector<Moved> moved_up_to;      // likewise; empty where nothing is moved in every pass
     std::vector<Seconds> reduced_up_to;  // likewise; by the last backward of a step alone
   };
   // Depends on no clock. `context` is that of the plan.
@@ -152,9 +152,9 @@ class ModelFloor {
   // Of the plan at hand.
   std::vector<Layers> stages_;
   PipelineShape shape_;
-  std::int64_t chunks_ = 1;        // of a rank
-  bool all_recomputed_ = false;    // every layer, in full
-  LayerFloor::Moved mean_moved_;   // over the ranks
+  std::int64_t chunks_ = 1;       // of a rank
+  bool all_recomputed_ = false;   // every layer, in full
+  LayerFloor::Moved mean_moved_;  // over the ranks
   std::vector<Share> ranks_;
   const LayerFloor::Holding* holding_ = nullptr;
   PassMode mode_ = PassMode::kOneByOne;

@@ -89,9 +89,9 @@ void take_climbed(const std::optional<RunningPlan>& top, std::int64_t tried, Bes
 }
 
 // A plan of the space, if it is as fast as what is known, and then what lies around it.
-void climb_from(const SweepSpace& space, const PlanNumbers& plan,
-                const std::vector<CostModel>& costs, const KeySet& kept,
-                const std::shared_ptr<SolvedPipelines>& pipelines, BestPlan& result) {
+void climb_from_plan(const SweepSpace& space, const PlanNumbers& plan,
+                     const std::vector<CostModel>& costs, const KeySet& kept,
+                     const std::shared_ptr<SolvedPipelines>& pipelines, BestPlan& result) {
   if (result.best && plan.tokens_per_second_per_gpu < result.tokens_per_second_per_gpu) {
     return;
   }
@@ -115,7 +115,8 @@ void climb_from(const SweepSpace& space, const PlanNumbers& plan,
 void add_keys_of(const Override& override, KeySet& keys) {
   const std::size_t equals = std::min(override.assignment.find('='), override.assignment.size());
   const std::string key = override.assignment.substr(0, equals);
-  const std::string value = override.assignment.substr(std::min(equals + 1, override.assignment.size()));
+  const std::string value =
+      override.assignment.substr(std::min(equals + 1, override.assignment.size()));
   const ConfigNode node = parse_config(value, override.place);
   if (node.kind == ConfigNode::Kind::kMapping && key.find('.') == std::string::npos) {
     for (const ConfigEntry& entry : node.entries) {
@@ -158,9 +159,9 @@ void free_training(const ConfigNode& root, std::vector<Override>& own) {
     return;
   }
   for (const ConfigEntry& entry : training->entries) {
-    const bool searched = std::ranges::find(kSearchedOfTraining, entry.key) !=
-                              kSearchedOfTraining.end() ||
-                          details_recomputation(entry.key);
+    const bool searched =
+        std::ranges::find(kSearchedOfTraining, entry.key) != kSearchedOfTraining.end() ||
+        details_recomputation(entry.key);
     if (searched) {
       own.emplace_back("training." + entry.key + "=null");
     }
@@ -193,11 +194,20 @@ std::optional<std::string> searched_key(std::string_view name) {
   return std::nullopt;
 }
 
+bool states_dispatcher(const ConfigNode& root) {
+  constexpr std::array<std::pair<const char*, const char*>, 3> kKeys = {
+      {{"plan", "dispatcher"}, {"software", "dispatcher"}, {"software", "deepep"}}};
+  return std::ranges::any_of(kKeys, [&root](const auto& key) {
+    const ConfigNode* section = root.find(key.first);
+    return section != nullptr && section->kind == ConfigNode::Kind::kMapping &&
+           section->find(key.second) != nullptr;
+  });
+}
+
 KeySet kept_keys(const SweepSource& experiment, const KeySet& free) {
   KeySet kept;
   const ConfigNode root = parse_config(experiment.text, experiment.name);
-  const ConfigNode* plan = root.find("plan");
-  if (plan != nullptr && plan->find("dispatcher") != nullptr && !free.contains("plan.dispatcher")) {
+  if (states_dispatcher(root) && !free.contains("plan.dispatcher")) {
     kept.insert("plan.dispatcher");
   }
   for (const std::string& key : overridden_keys(experiment)) {
@@ -253,6 +263,18 @@ void climb_from_given(const PlanQuestion& question, const CostModel& cost,
   take_climbed(top, trials.tried(), result);
 }
 
+// From plans with which searches usually begin.
+void climb_from_usual(const SweepSpace& space, const std::vector<CostModel>& costs,
+                      const KeySet& kept, const std::shared_ptr<SolvedPipelines>& pipelines,
+                      BestPlan& result) {
+  if (space.constraints().empty()) {
+    PlanTrials trials(space.sites().front(), costs.front(), pipelines);
+    const std::optional<RunningPlan> top =
+        climb_from(trials, usual_starts(space.sites().front(), kept), kept);
+    take_climbed(top, trials.tried(), result);
+  }
+}
+
 constexpr auto kRankBy = RankBy::kTokensPerSecondPerGpu;
 constexpr SearchGoal kGoal{kRankBy, 1, false, false};
 
@@ -277,9 +299,10 @@ BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
   if (question.given) {
     climb_from_given(question, costs.front(), pipelines, result);
   }
+  climb_from_usual(space, costs, question.kept, pipelines, result);
   PlanEvaluator evaluator(space, costs, pipelines);
   if (const LikelyBest likely = likely_best(space, evaluator, kRankBy, {}); likely.best) {
-    climb_from(space, *likely.best, costs, question.kept, pipelines, result);
+    climb_from_plan(space, *likely.best, costs, question.kept, pipelines, result);
   }
   TalliedChunks store(space, 1, [](const std::vector<PlanNumbers>&) {});
   SweepRun run;
@@ -293,7 +316,7 @@ BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
   result.searched.bounded += summary.bounded;
   result.searched.refused = summary.refused;
   if (!summary.best.empty()) {
-    climb_from(space, summary.best.front(), costs, question.kept, pipelines, result);
+    climb_from_plan(space, summary.best.front(), costs, question.kept, pipelines, result);
   }
   return result;
 }
@@ -313,7 +336,7 @@ BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>&
   result.searched.priced =
       found.looked_at - sum_over(found.refused, [](const auto& entry) { return entry.second; });
   if (found.best) {
-    climb_from(space, *found.best, costs, kept, pipelines, result);
+    climb_from_plan(space, *found.best, costs, kept, pipelines, result);
   }
   return result;
 }

@@ -34,6 +34,9 @@ struct BestPlan {
 // are `free`.
 KeySet kept_keys(const SweepSource& experiment, const KeySet& free);
 
+// Whether an experiment says which dispatcher it uses.
+bool states_dispatcher(const ConfigNode& root);
+
 // The full name of a key that a search chooses, of its name with or without its section ("tp",
 // "recompute", "mbs"); nothing of any other.
 std::optional<std::string> searched_key(std::string_view name);

@@ -384,18 +384,6 @@ std::vector<std::string> keys_of(std::string_view switched) {
              : std::vector<std::string>{own};
 }
 
-// Whether whatever the file says of the exchange belongs to this dispatcher.
-bool takes(const Experiment& site, const std::string& dispatcher) {
-  const std::span<const std::string_view> names = names_of<Dispatcher>();
-  const auto place = std::ranges::find(names, dispatcher);
-  if (place == names.end()) {
-    return false;
-  }
-  ExchangeSpec exchange = site.software.exchange;
-  exchange.dispatcher = static_cast<Dispatcher>(place - names.begin());
-  return exchange_problems(exchange, site.model.moe).empty();
-}
-
 bool offers(const SoftwareSpec& software, const std::string& key, const std::string& value) {
   return std::ranges::any_of(software.offers, [&](const auto& offer) {
     return offer.key == key && std::ranges::find(offer.values, value) != offer.values.end();
@@ -410,7 +398,7 @@ std::vector<std::string> values_for(const std::vector<Experiment>& sites,
   for (const std::string& value : offer.values) {
     const bool possible = std::ranges::all_of(sites, [&](const Experiment& site) {
       return makes_difference(offer.key, site.model) && offers(site.software, offer.key, value) &&
-             (offer.key != kDispatcher || takes(site, value));
+             (offer.key != kDispatcher || dispatcher_for(site, value));
     });
     if (possible) {
       values.push_back(value);
