@@ -212,9 +212,12 @@ void add_threads_option(CLI::App& command, int& threads, const std::string& help
   command.add_option("--threads", threads, help)->check(whole_number({1, Simulator::kMostThreads}));
 }
 
-void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
-  add_uncompared_options(command, options);
+void add_site_options(CLI::App& command, ExperimentOptions& options,
+                      const std::vector<std::string_view>& but) {
   for (const SiteOption& option : kSiteOptions) {
+    if (std::ranges::find(but, option.flag) != but.end()) {
+      continue;
+    }
     option.check(*command.add_option_function<std::string>(
         std::string(option.flag),
         [&options, &option](const std::string& given) {
@@ -224,6 +227,11 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
   }
   add_direct_option(command, options,
                     {std::string(key_of("--software")), "--software", std::string(kSoftwareHelp)});
+}
+
+void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
+  add_uncompared_options(command, options);
+  add_site_options(command, options, {});
 }
 
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {

@@ -85,6 +85,9 @@ struct SiteOption {
 std::span<const SiteOption> site_options();
 inline constexpr std::string_view kSoftwareHelp = "a software set";
 
+// Options of the site but for those flags, each once, and --software.
+void add_site_options(CLI::App& command, ExperimentOptions& options,
+                      const std::vector<std::string_view>& but);
 void add_experiment_options(CLI::App& command, ExperimentOptions& options);
 // Those of them that `compare` does not repeat: all but the site options and the software.
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options);

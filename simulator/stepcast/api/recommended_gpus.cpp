@@ -92,11 +92,13 @@ std::string flow_list(const std::vector<std::string>& texts) {
   return list + "]";
 }
 
-NearPlans plans_of(const NearCandidates& near) {
-  NearPlans plans{{}, !near.searched};
+// Where a search for the plan of one number of GPUs begins: at the plans of others.
+std::vector<PlanChange> plans_of(const NearCandidates& near) {
+  std::vector<PlanChange> plans;
   for (const RunCandidate* candidate : near.found) {
     if (candidate->projection.feasible()) {
-      plans.settings.push_back(candidate->searched.settings);
+      plans.push_back(
+          {candidate->searched.settings, candidate->plan, candidate->projection.training});
     }
   }
   return plans;
@@ -107,7 +109,7 @@ class Recommender {
   Recommender(const ExperimentSource& work, const RecommendSettings& settings, const DataRoot& data)
       : settings_(settings),
         data_(data),
-        limits_{settings.days, settings.budget, settings.most_gpus},
+        limits_{settings.days, settings.budget, settings.most_gpus, 0},
         work_(with_batch_of_all(sweep_source_of(work), settings.gpus.front(), data)) {
     experiments_ = each_of(settings.gpus, [&](const std::string& gpu) {
       return experiment_of(on(work_, gpu, 1), data);
@@ -115,6 +117,7 @@ class Recommender {
     prices_ = prices_of(settings.gpu_hour_price, gpus_of(experiments_), "recommend is given no");
     known_ = load_accuracy(data);
     check_questions();
+    limits_.tokens = tokens_and_step().first;
     cost_.emplace(cost_model_of(experiments_.front(), data));
   }
 
@@ -131,10 +134,22 @@ class Recommender {
   }
 
  private:
+  // The tokens of the run, and those of a step of it.
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> tokens_and_step() const {
+    const Experiment& experiment = experiments_.front();
+    const TrainingRecipe& training = experiment.training;
+    return {experiment.run ? experiment.run->tokens : 0,
+            training.sequence_length * training.global_batch_size};
+  }
+
   void check_questions() const {
     Diagnostics diagnostics;
     if (!experiments_.front().run) {
       diagnostics.error({"recommend", 0, 0}, "say how long the run is: --tokens 15T");
+    } else if (const auto [tokens, step] = tokens_and_step(); tokens < step) {
+      diagnostics.error({"--tokens " + std::to_string(tokens), 0, 0},
+                        "is less than one step of " + with_separators(step) +
+                            " tokens; write 15T for 15 trillion");
     }
     for (const Experiment& experiment : experiments_) {
       const std::string& gpu = experiment.cluster.device.name;
@@ -160,12 +175,15 @@ class Recommender {
     const bool proven = settings_.prove || space.size() <= kSoonSearched;
     const std::vector<CostModel> costs(space.sites().size(), *cost_);
     const KeySet kept = kept_keys(own, {});
+    const std::vector<PlanChange> starts = plans_of(near);
+    const bool widely = near.widely || starts.empty();
     const BestPlan found = proven
                                ? best_plan(space, costs, 1, {kept, {}}, pipelines_)
-                               : likely_best_plan(space, costs, kept, pipelines_, plans_of(near));
+                               : likely_best_plan(space, costs, {kept, starts, widely}, pipelines_);
     Experiment experiment = experiment_of(own, data_);
     experiment.backends = experiments_.front().backends;
-    RunCandidate result{projection_with(found, experiment, *cost_, known_), found.searched, proven};
+    RunCandidate result{projection_with(found, experiment, *cost_, known_), found.searched,
+                        found.best ? found.best->plan : PlanRequest{}, proven};
     set_price(prices_, result.projection);
     return result;
   }

@@ -224,11 +224,11 @@ std::vector<PlanChange> usual_starts(const Experiment& site, const KeySet& kept)
   }
   const std::int64_t gpus = site.cluster.gpus();
   const std::int64_t node = site.cluster.gpus_per_node;
-  for (std::int64_t pp = 1; pp <= kMostRanks && pp <= site.model.layers; pp *= 2) {
+  for (const std::int64_t pp : divisors(gpus)) {
     for (const std::int64_t ep : {node, 8 * node}) {
       const bool divides =
           site.model.moe && site.model.moe->experts % ep == 0 && gpus % (pp * ep) == 0;
-      if (gpus % pp != 0 || (ep > node && !divides)) {
+      if (pp > std::min(kMostRanks, site.model.layers) || (ep > node && !divides)) {
         continue;
       }
       PlanChange start = start_of(site, kept);

@@ -68,8 +68,8 @@ class PlanTrials {
   std::int64_t tried_ = 0;
 };
 
-// Plans from which climbs reach most of a space: pipelines of 1, 2, 4 ... ranks with ZeRO 1, each
-// with the experts over a node and over eight of them; and the usual plan (settle_plan.hpp), where
+// Plans from which climbs reach most of a space: pipelines of up to 16 ranks with ZeRO 1, each with
+//  the experts over a node and over eight of them; and the usual plan (settle_plan.hpp), where
 // nothing of a plan is kept.
 std::vector<PlanChange> usual_starts(const Experiment& site, const KeySet& kept);
 

@@ -18,23 +18,29 @@
 namespace stepcast {
 namespace {
 
-// One of the answers for a GPU.
+// One of the answers for a GPU. What is cheapest without a price has the fewest GPU-hours.
 struct AnswerKind {
   std::string_view key;
+  std::string_view unpriced;
   std::optional<std::size_t> RecommendedGpu::*place;
 };
 constexpr std::array kAnswerKinds = {
-    AnswerKind{"fewest", &RecommendedGpu::fewest},
-    AnswerKind{"cheapest", &RecommendedGpu::cheapest},
-    AnswerKind{"fastest", &RecommendedGpu::fastest},
+    AnswerKind{"fewest", "fewest", &RecommendedGpu::fewest},
+    AnswerKind{"cheapest", "fewest_gpu_hours", &RecommendedGpu::cheapest},
+    AnswerKind{"fastest", "fastest", &RecommendedGpu::fastest},
 };
+
+// The key of an answer that a candidate with this projection gives.
+std::string_view key_of(const AnswerKind& kind, const Projection& p) {
+  return p.gpu_hour ? kind.key : kind.unpriced;
+}
 
 // The answers that one number of GPUs is: "fewest, cheapest".
 std::string answers_at(const RecommendedGpu& gpu, std::size_t place, std::string_view between) {
   std::vector<std::string_view> answers;
   for (const AnswerKind& kind : kAnswerKinds) {
     if (gpu.*kind.place == place) {
-      answers.push_back(kind.key);
+      answers.push_back(key_of(kind, gpu.candidates[place].projection));
     }
   }
   return text_list(answers, between);
@@ -76,11 +82,9 @@ const Projection& at(const RecommendedGpu& gpu, std::size_t place) {
 }
 
 // What no plan changes.
-std::string training_of(const Projection& p) {
-  const std::string tokens =
-      p.run ? with_separators(p.run->spec.tokens) + " tokens, " : std::string();
-  return tokens + std::string(name(p.training.dtype)) + ", sequence " +
-         with_separators(p.training.sequence_length) + ", global batch " +
+std::string training_of(const Projection& p, const RunLimits& limits) {
+  return with_separators(limits.tokens) + " tokens, " + std::string(name(p.training.dtype)) +
+         ", sequence " + with_separators(p.training.sequence_length) + ", global batch " +
          with_separators(p.training.global_batch_size);
 }
 
@@ -193,14 +197,53 @@ std::string empty_text(const std::vector<RecommendedGpu>& gpus, const RunLimits&
 }
 
 std::string counts_text(const RecommendedGpu& gpu) {
-  const std::string counts = text_list(gpu.candidates, ", ", [](const RunCandidate& candidate) {
-    return with_separators(candidate.projection.gpus);
-  });
+  if (gpu.candidates.empty()) {
+    return "no number of GPUs";
+  }
   const std::int64_t plans = sum_over(
       gpu.candidates, [](const RunCandidate& candidate) { return candidate.searched.plans; });
   const bool proven = std::ranges::all_of(gpu.candidates, &RunCandidate::proven);
-  return counts + " GPUs; " + with_separators(plans) + " plans, " +
-         (proven ? "the best ones for sure" : "the best ones likely (--all: for sure)");
+  const auto gpus_of = [](const RunCandidate& candidate) {
+    return with_separators(candidate.projection.gpus);
+  };
+  std::string text = with_separators(std::ssize(gpu.candidates)) + " numbers from " +
+                     gpus_of(gpu.candidates.front()) + " to " + gpus_of(gpu.candidates.back()) +
+                     " GPUs, " + with_separators(plans) + " plans, " +
+                     (proven ? "the best ones for sure" : "the best ones likely (--all: for sure)");
+  if (gpu.fewest && gpu.tried_from > 0) {
+    const Projection& p = gpu.candidates[*gpu.fewest].projection;
+    text += "; below " + gpus_of(gpu.candidates[*gpu.fewest]) + " every whole node from " +
+            with_separators(gpu.tried_from * p.gpus / p.nodes);
+  }
+  return text;
+}
+
+// The software of every GPU, each once where all have the same.
+std::string software_text(const std::vector<RecommendedGpu>& gpus) {
+  std::vector<std::pair<std::string, std::string>> by_gpu;
+  for (const RecommendedGpu& gpu : gpus) {
+    if (!gpu.candidates.empty()) {
+      by_gpu.emplace_back(gpu.gpu, gpu.candidates.front().projection.software);
+    }
+  }
+  const bool one = std::ranges::all_of(
+      by_gpu, [&by_gpu](const auto& entry) { return entry.second == by_gpu.front().second; });
+  return one ? by_gpu.front().second : text_list(by_gpu, ", ", [](const auto& entry) {
+    return entry.second + " on " + entry.first;
+  });
+}
+
+// What of the time failures take, of the number of GPUs that is named first; it grows with it.
+std::string failures_text(const std::vector<RecommendedGpu>& gpus) {
+  for (const RecommendedGpu& gpu : gpus) {
+    if (gpu.cheapest) {
+      const Projection& p = at(gpu, *gpu.cheapest);
+      return goodput_text(*p.run) + (p.run->spec.interruptions.any()
+                                         ? ", on " + with_separators(p.gpus) + " " + p.gpu
+                                         : " (training.interruptions counts them)");
+    }
+  }
+  return "no run stays within the limits";
 }
 
 std::string pareto_text(const std::vector<RecommendedGpu>& gpus, const RunLimits& limits) {
@@ -260,7 +303,8 @@ Value answer_json(const RecommendedGpu& gpu, const RunLimits& limits) {
   Value json = {{"gpu", gpu.gpu}};
   for (const AnswerKind& kind : kAnswerKinds) {
     if (const std::optional<std::size_t>& place = gpu.*kind.place) {
-      json[std::string(kind.key)] = candidate_json(gpu.candidates[*place]);
+      const RunCandidate& candidate = gpu.candidates[*place];
+      json[std::string(key_of(kind, candidate.projection))] = candidate_json(candidate);
     }
   }
   if (!gpu.fewest) {
@@ -289,9 +333,10 @@ std::string recommendation_to_text(const std::vector<RecommendedGpu>& gpus,
   const Projection* any = any_of(gpus);
   if (any != nullptr) {
     text += line("model", any->model);
-    text += line("training", training_of(*any));
+    text += line("training", training_of(*any, limits));
     text += line("limits", limits_text(limits, any->gpu_hour ? any->gpu_hour->currency : ""));
-    text += line("software", any->software);
+    text += line("software", software_text(gpus));
+    text += line("goodput", failures_text(gpus));
   }
   for (const RecommendedGpu& gpu : gpus) {
     text += line("searched on " + gpu.gpu, counts_text(gpu));

@@ -40,23 +40,6 @@ std::string checkpoint_text(const TrainingRun& run) {
          (checkpoint->interval ? "" : " (the best, by Young)");
 }
 
-// What the share of training is lost to.
-std::string goodput_text(const TrainingRun& run) {
-  const Interruptions& given = run.spec.interruptions;
-  const std::string share = decimals(100.0 * run.goodput.share, 1) + " %: ";
-  if (!given.any()) {
-    return share + "without interruptions";
-  }
-  std::string text = share;
-  text += run.goodput.mtbf ? "a failure each " + duration_text(*run.goodput.mtbf) + ", restart " +
-                                 duration_text(given.restart)
-                           : "without failures";
-  text += checkpoint_text(run);
-  return text + (given.stragglers > 0.0
-                     ? "; " + significant(100.0 * given.stragglers, 3) + " % lost to stragglers"
-                     : "");
-}
-
 std::string from_source(std::string_view source, bool usual) {
   return usual ? " (" + std::string(source) + ")" : " (given)";
 }
@@ -73,6 +56,22 @@ std::string uncertain_text(const Projection& p, std::string_view key, const std:
 }
 
 }  // namespace
+
+std::string goodput_text(const TrainingRun& run) {
+  const Interruptions& given = run.spec.interruptions;
+  const std::string share = decimals(100.0 * run.goodput.share, 1) + " %: ";
+  if (!given.any()) {
+    return share + "without interruptions";
+  }
+  std::string text = share;
+  text += run.goodput.mtbf ? "a failure each " + duration_text(*run.goodput.mtbf) + ", restart " +
+                                 duration_text(given.restart)
+                           : "without failures";
+  text += checkpoint_text(run);
+  return text + (given.stragglers > 0.0
+                     ? "; " + significant(100.0 * given.stragglers, 3) + " % lost to stragglers"
+                     : "");
+}
 
 std::string days_text(double days) { return decimals(days, days < 10.0 ? 2 : 1); }
 

@@ -8,6 +8,7 @@
 //   Pareto     no other one has both fewer days and a lower price
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,13 +23,15 @@ struct RunLimits {
   std::optional<double> days;    // at most
   std::optional<double> budget;  // price of the run, at most
   std::optional<std::int64_t> gpus;
+  std::int64_t tokens = 0;  // that the run is to see
 };
 
 // A number of GPUs with its plan; no run in the projection where none can run.
 struct RunCandidate {
   Projection projection;
   SearchedPlans searched;
-  bool proven = false;  // the best plan of all; else what descents found
+  PlanRequest plan{};   // that was found
+  bool proven = false;  // the best plan of all; else what climbs found
 };
 
 struct RecommendedGpu {
@@ -38,6 +41,9 @@ struct RecommendedGpu {
   std::optional<std::size_t> fewest;
   std::optional<std::size_t> cheapest;
   std::optional<std::size_t> fastest;
+  // Numbers of nodes below the fewest of which every one was tried that so many GPU-hours leave; 0:
+  // the fewest is that of a coarse grid.
+  std::int64_t tried_from = 0;
 };
 
 // A candidate of one of the GPUs.

@@ -25,6 +25,12 @@ constexpr std::int64_t kChunk = 256;
 // Plans that a climb looks at, at most.
 constexpr std::int64_t kMostClimbed = 20'000;
 
+// Plans that a search tries that begins near a good plan.
+constexpr std::int64_t kNearSearch = 1'000;
+
+// Of plans of which none was met that runs.
+constexpr std::string_view kNothingFits = "does not divide, or does not fit in memory";
+
 // Keys of a plan that say how software works rather than how to divide: they are kept.
 const std::array<std::string, 2> kNotSearched = {"dispatcher", "overlap"};
 
@@ -36,34 +42,6 @@ const std::array<std::string, 2> kSearchedOfTraining = {"micro_batch_size",
 bool details_recomputation(std::string_view key) {
   const TrainingKey* known = training_key(key);
   return known != nullptr && known->of_recompute.has_value();
-}
-
-// How many keys of an axis have the text at one of its values that `settings` gives them.
-std::int64_t agreeing(const SweepAxis& axis, std::size_t value, const PlanSettings& settings) {
-  std::int64_t keys = 0;
-  for (std::size_t key = 0; key < axis.keys.size(); ++key) {
-    const auto set = std::ranges::find_if(
-        settings, [&](const auto& given) { return given.first == axis.keys[key]; });
-    const std::string text = set == settings.end() ? std::string() : set->second;
-    keys += axis.values[value][key] == text ? 1 : 0;
-  }
-  return keys;
-}
-
-// The plan that agrees with the settings in the most keys of each axis.
-std::int64_t nearest_plan(const SweepSpace& space, const PlanSettings& settings) {
-  std::int64_t plan = 0;
-  for (std::size_t i = 0; i < space.axes().size(); ++i) {
-    const SweepAxis& axis = space.axes()[i];
-    std::size_t nearest = 0;
-    for (std::size_t value = 1; value < axis.values.size(); ++value) {
-      if (agreeing(axis, value, settings) > agreeing(axis, nearest, settings)) {
-        nearest = value;
-      }
-    }
-    plan += static_cast<std::int64_t>(nearest) * space.stride(i);
-  }
-  return plan;
 }
 
 void take_settings(const PlanSettings& changes, PlanSettings& settings) {
@@ -322,21 +300,32 @@ BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
 }
 
 BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
-                          const KeySet& kept, const std::shared_ptr<SolvedPipelines>& pipelines,
-                          const NearPlans& near) {
-  PlanEvaluator evaluator(space, costs, pipelines);
-  DescentStarts starts{{}, near.sample};
-  for (const PlanSettings& settings : near.settings) {
-    starts.plans.push_back(nearest_plan(space, settings));
-  }
-  const LikelyBest found = likely_best(space, evaluator, RankBy::kTokensPerSecondPerGpu, starts);
+                          const LikelySearch& search,
+                          const std::shared_ptr<SolvedPipelines>& pipelines) {
   BestPlan result;
+  if (space.constraints().empty()) {
+    const Experiment& site = space.sites().front();
+    std::vector<PlanChange> starts = search.near;
+    if (search.widely) {
+      std::ranges::move(usual_starts(site, search.kept), std::back_inserter(starts));
+    }
+    PlanTrials trials(site, costs.front(), pipelines);
+    const std::optional<RunningPlan> top =
+        climb_from(trials, starts, search.kept, search.widely ? kQuickSearch : kNearSearch);
+    take_climbed(top, trials.tried(), result);
+    if (!result.best) {
+      result.searched.refused[std::string(kNothingFits)] = trials.tried();
+    }
+    return result;
+  }
+  PlanEvaluator evaluator(space, costs, pipelines);
+  const LikelyBest found = likely_best(space, evaluator, RankBy::kTokensPerSecondPerGpu, {});
   result.searched.plans = found.looked_at;
   result.searched.refused = found.refused;
   result.searched.priced =
       found.looked_at - sum_over(found.refused, [](const auto& entry) { return entry.second; });
   if (found.best) {
-    climb_from_plan(space, *found.best, costs, kept, pipelines, result);
+    climb_from_plan(space, *found.best, costs, search.kept, pipelines, result);
   }
   return result;
 }

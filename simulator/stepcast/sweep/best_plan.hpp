@@ -64,17 +64,17 @@ BestPlan best_plan(
     const PlanQuestion& question = {},
     const std::shared_ptr<SolvedPipelines>& pipelines = std::make_shared<SolvedPipelines>());
 
-// Where a search of a space begins.
-struct NearPlans {
-  std::vector<PlanSettings> settings;  // of other spaces, as settings_of gives them
-  bool sample = true;                  // and at a sample of the space
+// What climbs find: from `near`, plans of other numbers of GPUs, and, where `widely`, from the
+// usual starts and by descents (plan_search.hpp), which keep the constraints of the space. Likely
+// the best plan, sooner. `searched` counts the plans that were looked at. By one thread.
+struct LikelySearch {
+  KeySet kept{};
+  std::vector<PlanChange> near{};
+  bool widely = true;
 };
-
-// The same by descents (plan_search.hpp): likely the best plan, sooner. `searched` counts the
-// plans that were looked at. By one thread.
 BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
-                          const KeySet& kept, const std::shared_ptr<SolvedPipelines>& pipelines,
-                          const NearPlans& near);
+                          const LikelySearch& search,
+                          const std::shared_ptr<SolvedPipelines>& pipelines);
 
 // Of a space of at most so many plans the best one is found about as soon as a likely one.
 inline constexpr std::int64_t kSoonSearched = 65'536;

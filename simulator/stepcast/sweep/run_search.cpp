@@ -17,8 +17,11 @@ namespace {
 constexpr std::int64_t kMostGpus = 65'536;  // where no limit is given
 constexpr std::int64_t kBeyond = 2;         // times the first number that does
 
-// Numbers of GPUs beside one, whose plans are tried: of two there is one half or twice as large.
-constexpr std::size_t kNear = 2;
+// Numbers of GPUs on either side of one, whose plans are tried.
+constexpr std::size_t kNear = 1;
+
+// GPU-days that a number that was not looked at may save against the best of those that were.
+constexpr double kSaved = 0.02;
 
 // The numbers of one GPU.
 class RunSearch {
@@ -26,71 +29,182 @@ class RunSearch {
   using FindCandidate = std::function<RunCandidate(std::int64_t nodes, const NearCandidates& near)>;
 
   RunSearch(const Experiment& experiment, const RunLimits& limits, FindCandidate find)
-      : gpu_(experiment.cluster.device.name), limits_(limits), find_(std::move(find)) {
-    const std::int64_t per_node = experiment.cluster.gpus_per_node;
-    const std::int64_t most = limits.gpus.value_or(kMostGpus) / per_node;
-    counts_ = node_counts(least_nodes(experiment, limits.days), most);
-    if (std::vector<std::int64_t> all = node_counts(1, most); counts_.empty() && !all.empty()) {
-      counts_ = {all.back()};  // it says how far the limits are
+      : gpu_(experiment.cluster.device.name),
+        per_node_(experiment.cluster.gpus_per_node),
+        batch_(experiment.training.global_batch_size),
+        limits_(limits),
+        find_(std::move(find)) {
+    const std::int64_t most = limits.gpus.value_or(kMostGpus) / per_node_;
+    least_ = least_nodes(experiment, limits.days);
+    counts_ = node_counts(least_, most);
+    if (limits.gpus && most > 0 && (counts_.empty() || counts_.back() < most)) {
+      counts_.push_back(most);  // it says how far the limits are
     }
   }
 
-  // As far as a first number that stays within the limits asks for.
+  // As far as a first number that stays within the limits asks for, and the limit of GPUs.
   void look() {
     std::optional<std::int64_t> first;  // nodes that do
     while (!ended()) {
-      const std::int64_t nodes = counts_[candidates_.size()];
+      const std::int64_t nodes = counts_[looked_];
       if (!limits_.gpus && first && nodes > kBeyond * *first) {
         break;
       }
       look_at_next();
-      if (!first && stays_within(candidates_.back(), limits_)) {
+      if (!first && within(nodes)) {
         first = nodes;
+        look_at(nodes, true);
       }
     }
   }
 
   void look_at_next() {
-    NearCandidates near;
-    const std::size_t known = candidates_.size();
-    for (std::size_t i = known - std::min(known, kNear); i < known; ++i) {
-      near.found.push_back(&candidates_[i]);
-    }
-    candidates_.push_back(find_(counts_[candidates_.size()], near));
+    look_at(counts_[looked_]);
+    ++looked_;
   }
 
-  // Plans of more GPUs are tried with fewer, where a better plan may be left.
+  // The fewest nodes within the limits, and the most.
+  void refine() {
+    refine_fewest();
+    refine_most();
+  }
+
+  // Plans of other numbers are tried with each of the grid, where a better one may be left.
   void look_back() {
-    for (std::size_t i = candidates_.size(); i-- > 1;) {
-      if (!candidates_[i - 1].proven) {
-        NearCandidates near{{}, true};
-        for (std::size_t j = i - 1; j < std::min(i + kNear, candidates_.size()); ++j) {
-          near.found.push_back(&candidates_[j]);
-        }
-        candidates_[i - 1] = find_(counts_[i - 1], near);
+    for (std::size_t i = looked_; i-- > 0;) {
+      if (!candidates_.at(counts_[i]).proven) {
+        look_at(counts_[i]);
       }
     }
   }
 
   // Whether more GPUs might have fewer days at a lower cost than a candidate of another GPU.
   [[nodiscard]] bool might_beat(const RunCandidate& other) const {
-    if (ended() || candidates_.empty() || !stays_within(candidates_.back(), limits_)) {
+    if (ended() || looked_ == 0 || !within(counts_[looked_ - 1])) {
       return false;
     }
-    const Projection& last = candidates_.back().projection;
+    const Projection& last = candidates_.at(counts_[looked_ - 1]).projection;
     return last.run->days() > other.projection.run->days() &&
            run_cost(last) < run_cost(other.projection);
   }
 
-  [[nodiscard]] bool ended() const { return candidates_.size() == counts_.size(); }
-  [[nodiscard]] RecommendedGpu answer() const { return recommended(gpu_, candidates_, limits_); }
+  [[nodiscard]] bool ended() const { return looked_ == counts_.size(); }
+  [[nodiscard]] RecommendedGpu answer() const {
+    std::vector<RunCandidate> all;
+    for (const auto& [nodes, candidate] : candidates_) {
+      all.push_back(candidate);
+    }
+    RecommendedGpu result = recommended(gpu_, std::move(all), limits_);
+    result.tried_from = tried_from_;
+    return result;
+  }
 
  private:
+  [[nodiscard]] bool within(std::int64_t nodes) const {
+    return stays_within(candidates_.at(nodes), limits_);
+  }
+
+  void look_at(std::int64_t nodes, bool widely = false) {
+    NearCandidates near = beside(nodes);
+    near.widely = widely || near.found.empty();
+    RunCandidate found = find_(nodes, near);
+    const auto known = candidates_.find(nodes);
+    const bool worse =
+        known != candidates_.end() && known->second.projection.feasible() &&
+        (!found.projection.feasible() || found.projection.tokens_per_second_per_gpu <
+                                             known->second.projection.tokens_per_second_per_gpu);
+    if (!worse) {
+      candidates_[nodes] = std::move(found);
+    }
+  }
+
+  // What was found for the nearest numbers on both sides, and for this one.
+  [[nodiscard]] NearCandidates beside(std::int64_t nodes) const {
+    NearCandidates near;
+    auto above = candidates_.lower_bound(nodes);
+    auto below = above;
+    for (std::size_t i = 0; i < kNear && below != candidates_.begin(); ++i) {
+      near.found.push_back(&(--below)->second);
+    }
+    for (std::size_t i = 0; i < kNear && above != candidates_.end(); ++i, ++above) {
+      near.found.push_back(&above->second);
+    }
+    return near;
+  }
+
+  void refine_fewest() {
+    const auto first = std::ranges::find_if(
+        candidates_, [this](const auto& entry) { return stays_within(entry.second, limits_); });
+    const bool none = first == candidates_.end();
+    if (!limits_.days || candidates_.empty() || (none && !limits_.gpus)) {
+      return;
+    }
+    const std::int64_t fewest = none ? counts_.back() : first->first;
+    double node_days = std::numeric_limits<double>::infinity();
+    for (const auto& [nodes, candidate] : candidates_) {
+      if (candidate.projection.feasible() && candidate.projection.run) {
+        node_days =
+            std::min(node_days, candidate.projection.run->days() * static_cast<double>(nodes));
+      }
+    }
+    const double least = (1.0 - kSaved) * node_days / *limits_.days;
+    if (!(least < static_cast<double>(fewest))) {
+      return;
+    }
+    tried_from_ = std::max(least_, static_cast<std::int64_t>(std::ceil(least)));
+    for (std::int64_t nodes = tried_from_; nodes < fewest; ++nodes) {
+      if (!candidates_.contains(nodes)) {
+        look_at(nodes, divides_well(nodes));
+      }
+      if (within(nodes)) {
+        return;
+      }
+    }
+    tried_from_ = none ? 0 : tried_from_;
+  }
+
+  // Whether a pipeline of few ranks leaves replicas that divide the batch. Others have few plans,
+  // which those of their neighbours lead to where there are any.
+  [[nodiscard]] bool divides_well(std::int64_t nodes) const {
+    constexpr std::int64_t kFewRanks = 16;
+    std::int64_t left = nodes * per_node_;
+    left /= std::gcd(left, batch_);
+    while (left % 2 == 0) {
+      left /= 2;
+    }
+    return left <= kFewRanks;
+  }
+
+  // By halves between the largest number within the limits and the next one that was looked at.
+  void refine_most() {
+    if (!limits_.budget) {
+      return;
+    }
+    const auto last =
+        std::find_if(candidates_.rbegin(), candidates_.rend(),
+                     [this](const auto& entry) { return stays_within(entry.second, limits_); });
+    if (last == candidates_.rend() || last == candidates_.rbegin()) {
+      return;
+    }
+    std::int64_t enough = last->first;
+    std::int64_t too_many = std::prev(last)->first;
+    while (too_many - enough > 1) {
+      const std::int64_t middle = enough + (too_many - enough) / 2;
+      look_at(middle);
+      (within(middle) ? enough : too_many) = middle;
+    }
+  }
+
   std::string gpu_;
+  std::int64_t per_node_ = 1;
+  std::int64_t batch_ = 1;
   RunLimits limits_;
   FindCandidate find_;
-  std::vector<std::int64_t> counts_;      // of nodes
-  std::vector<RunCandidate> candidates_;  // of the first of them
+  std::int64_t least_ = 1;
+  std::vector<std::int64_t> counts_;                 // of nodes: the grid
+  std::size_t looked_ = 0;                           // of the grid
+  std::map<std::int64_t, RunCandidate> candidates_;  // by nodes
+  std::int64_t tried_from_ = 0;
 };
 
 // Searches that might beat the fastest of what all of them found.
@@ -153,7 +267,10 @@ std::vector<RecommendedGpu> search_runs(const std::vector<Experiment>& experimen
          open = unfinished(searches, limits)) {
       tbb::parallel_for_each(open, [](RunSearch* search) { search->look_at_next(); });
     }
-    tbb::parallel_for_each(searches, [](RunSearch& search) { search.look_back(); });
+    tbb::parallel_for_each(searches, [](RunSearch& search) {
+      search.look_back();
+      search.refine();
+    });
   });
   return each_of(searches, &RunSearch::answer);
 }

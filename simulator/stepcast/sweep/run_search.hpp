@@ -2,10 +2,17 @@
 // Numbers of GPUs for a training run, each with a plan, from the fewest that could do it on.
 //
 // Days fall and GPU-hours rise with the number of GPUs, but neither does so always, since plans
-// must divide: several numbers are looked at, powers of two of nodes and one and a half times as
-// many. The first is the least with which the run could end in time if every GPU computed at its
-// peak; the last is the limit, or twice the first that stays within the limits. A GPU of which more
-// might beat in days and cost what was found of another one is looked at further.
+// must divide. First a grid is looked at, powers of two of nodes and one and a half times as many,
+// and the limit of GPUs itself. The first is the least with which the run could end in time if
+// every GPU computed at its peak; the last is the limit, or twice the first that stays within the
+// limits. A GPU of which more might beat in days and cost what was found of another one is looked
+// at further.
+//
+// Then the answers are refined. Below the first number that stays within the limits every number of
+// nodes is looked at, from the least with which the run could end in time if it took no fewer
+// GPU-days than any number that was looked at, until one does. Between the last number within the
+// limits and the next one beyond, where money or the days of a crowded batch end it, the largest is
+// looked for by halves.
 #pragma once
 
 #include <functional>
@@ -25,7 +32,7 @@ std::int64_t least_nodes(const Experiment& experiment, std::optional<double> day
 // What was found for this and other numbers of GPUs, where a search begins.
 struct NearCandidates {
   std::vector<const RunCandidate*> found;
-  bool searched = false;  // this number was, so what was found is near enough
+  bool widely = false;  // whether to look elsewhere, too
 };
 // The candidate of an experiment on so many nodes; called from several threads at once.
 using CandidateOf = std::function<RunCandidate(std::size_t experiment, std::int64_t nodes,
