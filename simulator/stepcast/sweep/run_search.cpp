@@ -5,6 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <numeric>
 
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/worker_arena.hpp"
