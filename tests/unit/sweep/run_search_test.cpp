@@ -62,6 +62,7 @@ TEST_CASE("A search goes to twice the first number of GPUs that does", "[unit]")
   for (const RunCandidate& candidate : found[0].candidates) {
     gpus.push_back(candidate.projection.gpus);
   }
+  // A part whose GPU-days are the same on any number cannot do on fewer.
   CHECK(gpus == std::vector<std::int64_t>{8, 16, 24, 32, 48, 64});
   CHECK(found[0].fewest == 3);
   CHECK(found[0].fastest == 5);
@@ -79,6 +80,49 @@ TEST_CASE("A GPU that might beat what another one found is looked at further", "
   for (const PlacedCandidate& placed : front) {
     CHECK(placed.gpu == 1);
   }
+}
+
+TEST_CASE("The fewest is refined between the numbers of the grid", "[unit]") {
+  const std::vector<Experiment> experiments = {training("1M")};
+  RunLimits limits;
+  limits.days = 10.0;
+  // 390 GPU-days in 10 days are 39 GPUs: 5 nodes of 8, between 4 and 6 of the grid.
+  const std::vector<RecommendedGpu> found =
+      search_runs(experiments, limits, ideal(experiments, {390.0}), 1);
+  REQUIRE(found[0].fewest);
+  CHECK(found[0].candidates[*found[0].fewest].projection.gpus == 40);
+  CHECK(found[0].tried_from == 5);
+}
+
+TEST_CASE("The most that a budget leaves is refined, too", "[unit]") {
+  const std::vector<Experiment> experiments = {training("1M")};
+  RunLimits limits;
+  limits.budget = 24.0 * 10.0 * 41.0;  // GPU-hours at 1
+  // Ten days on any number of GPUs: each costs as much more.
+  const CandidateOf ten_days = [&experiments](std::size_t, std::int64_t nodes,
+                                              const NearCandidates& near) {
+    RunCandidate result = ideal(experiments, {1.0})(0, nodes, near);
+    result.projection.run->wall = Seconds(10.0 * 86'400.0);
+    result.projection.gpu_hour = GpuHourPrice{1.0};
+    return result;
+  };
+  const std::vector<RecommendedGpu> found = search_runs(experiments, limits, ten_days, 1);
+  std::int64_t most = 0;
+  for (const RunCandidate& candidate : found[0].candidates) {
+    if (stays_within(candidate, limits)) {
+      most = candidate.projection.gpus;
+    }
+  }
+  CHECK(most == 40);
+}
+
+TEST_CASE("A limit that is no number of the grid is looked at", "[unit]") {
+  const std::vector<Experiment> experiments = {training("1M")};
+  RunLimits limits;
+  limits.gpus = 45;  // 5 nodes of 8, and GPUs that are left
+  const std::vector<RecommendedGpu> found =
+      search_runs(experiments, limits, ideal(experiments, {10.0}), 1);
+  CHECK(found[0].candidates.back().projection.gpus == 40);
 }
 
 TEST_CASE("A limit of GPUs is the last number that is looked at", "[unit]") {
