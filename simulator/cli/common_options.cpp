@@ -26,14 +26,29 @@ constexpr std::array kSiteOptions = {
     SiteOption{"--cluster", "a cluster's name: its network and, without --gpu, its GPU"},
     SiteOption{"--nic-rate", "of each NIC: '400 Gb/s'"},
     SiteOption{"--nodes", "number of nodes", SiteOption::Takes::kWhole},
+    SiteOption{"--gpus", "number of GPUs: whole nodes, or some of one", SiteOption::Takes::kWhole},
     SiteOption{"--gpu-clock-mhz", "lock the GPU clock, MHz", SiteOption::Takes::kMegahertz},
     SiteOption{"--power-limit", "of each GPU: '500 W'"},
 };
 
+// "8k" as "8192", as sequences are called.
+std::string tokens_text(const std::string& text) {
+  std::int64_t thousands = 0;
+  const char* const end = text.data() + text.size();
+  const std::from_chars_result read = std::from_chars(text.data(), end, thousands);
+  const std::string_view rest(read.ptr, static_cast<std::size_t>(end - read.ptr));
+  constexpr std::int64_t kMost = 1 << 20;
+  const bool is_short =
+      read.ec == std::errc{} && (rest == "k" || rest == "K") && thousands > 0 && thousands <= kMost;
+  return is_short ? std::to_string(1024 * thousands) : text;
+}
+
 void add_direct_option(CLI::App& command, ExperimentOptions& options, const KeyOption& option) {
+  const bool is_sequence = option.key == "training.sequence_length";
   command.add_option_function<std::string>(
       option.option,
-      [&options, option](const std::string& value) {
+      [&options, option, is_sequence](const std::string& given) {
+        const std::string value = is_sequence ? tokens_text(given) : given;
         options.direct.push_back(setting_by(option.option, option.key, value));
       },
       option.help);
@@ -55,7 +70,7 @@ void check_experiment_named(const ExperimentOptions& options) {
   }
   Diagnostics diagnostics;
   if (options.model.empty()) {
-    diagnostics.error({"command line", 0, 0}, "give an experiment file, or --model and --gpu");
+    diagnostics.error({"command line", 0, 0}, "give an experiment file, or a model and --gpu");
   } else if (!options.site.contains("--gpu") && !options.site.contains("--cluster")) {
     diagnostics.error({"command line", 0, 0}, "--model needs --gpu as well, or --cluster");
   }
@@ -103,8 +118,12 @@ std::vector<Assignment> settings_of(const ExperimentOptions& options, const Simu
       list.emplace_back(assignment(key_of("--gpu"), gpu), "--cluster " + cluster);
     }
   }
-  for (const char* option : {"--nic-rate", "--nodes", "--gpu-clock-mhz", "--power-limit"}) {
+  for (const char* option :
+       {"--nic-rate", "--nodes", "--gpus", "--gpu-clock-mhz", "--power-limit"}) {
     set(option);
+  }
+  if (options.site.contains("--gpus") && !options.site.contains("--nodes")) {
+    list.emplace_back(assignment(key_of("--nodes"), "null"), "--gpus");  // of the file
   }
   list.insert(list.end(), options.direct.begin(), options.direct.end());
   add_backends(options, simulator, list);
@@ -150,6 +169,7 @@ constexpr std::array kOptionKeys = {
     OptionKey{"--cluster", "cluster.name"},
     OptionKey{"--nic-rate", "cluster.nic_rate"},
     OptionKey{"--nodes", "cluster.nodes"},
+    OptionKey{"--gpus", "cluster.gpus"},
     OptionKey{"--gpu-clock-mhz", "cluster.gpu_clock"},
     OptionKey{"--power-limit", "cluster.power_limit"},
     OptionKey{"--memory-margin", "cluster.memory_margin"},
@@ -281,7 +301,22 @@ void take_standard_input(CLI::Option& option) {
 
 Simulator simulator_of(const GlobalOptions& options) { return Simulator(data_folder(options)); }
 
-ExperimentSource source_of(const ExperimentOptions& options, const Simulator& simulator) {
+namespace {
+
+// The name of a model in the place of a file that is not there.
+ExperimentOptions with_named_model(ExperimentOptions options, const Simulator& simulator) {
+  if (!options.file.empty() && options.model.empty() && !std::filesystem::exists(options.file) &&
+      simulator.is_model(options.file)) {
+    options.model = options.file;
+    options.file.clear();
+  }
+  return options;
+}
+
+}  // namespace
+
+ExperimentSource source_of(const ExperimentOptions& given, const Simulator& simulator) {
+  const ExperimentOptions options = with_named_model(given, simulator);
   check_experiment_named(options);
   ExperimentSource source{.file = options.file};
   if (options.file.empty()) {
@@ -347,7 +382,7 @@ void write_pictures(const OutputOptions& options, const Report& report) {
 
 int answer(const OutputOptions& options, const Report& report) {
   write_report(options, report);
-  return report.feasible ? kDone : kPlanCannotRun;
+  return !report.feasible ? kPlanCannotRun : report.tight ? kMemoryIsTight : kDone;
 }
 
 void on_choice(CLI::App& command, Run& run, Run chosen) {

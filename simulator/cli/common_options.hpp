@@ -26,6 +26,7 @@ inline constexpr int kDone = 0;
 inline constexpr int kFault = 1;
 inline constexpr int kInputWrong = 2;
 inline constexpr int kPlanCannotRun = 3;
+inline constexpr int kMemoryIsTight = 4;  // done, but the allocator may not have all it reserves
 inline constexpr int kInterrupted = 130;  // 128 + SIGINT, as a shell says it
 
 struct OutputOptions {
@@ -115,7 +116,7 @@ Simulator simulator_of(const GlobalOptions& options);
 
 // The experiment, or the sweep, that the options name, with every option to be applied. Throws
 // ConfigError.
-ExperimentSource source_of(const ExperimentOptions& options, const Simulator& simulator);
+ExperimentSource source_of(const ExperimentOptions& given, const Simulator& simulator);
 // Each told under `option`: "--backend gemm=roofline".
 std::vector<Assignment> told_under(const std::string& option,
                                    const std::vector<std::string>& texts);

@@ -142,6 +142,19 @@ int refused(const CLI::App& program, const std::vector<std::string>& arguments,
   throw parse_problem(e, program);
 }
 
+constexpr const char* kWhereToBegin =
+    "stepcast projects the training of large models, without a GPU. Begin with\n"
+    "\n"
+    "  stepcast project llama3.1_8b --gpu h100_sxm --gpus 8     how fast it trains, and why\n"
+    "  stepcast compare llama3.1_70b --gpu h100_sxm --gpu mi300x --gpus 64 --best-plan\n"
+    "  stepcast recommend llama3.1_70b --gpu mi300x --tokens 1T --days 30     how many GPUs\n"
+    "  stepcast import megatron script.sh --gpu h100_sxm --out experiment.yaml     your own run\n"
+    "\n"
+    "  stepcast list models, stepcast list gpus     what there is; any .yaml file of your own, "
+    "too\n"
+    "  stepcast describe NAME     a model, a GPU, a schedule, a backend\n"
+    "  stepcast --help     all commands; stepcast COMMAND --help its options\n";
+
 int run_command(int argc, char** argv) {
   CLI::App program{"stepcast projects the training of large models, without a GPU"};
   program.set_version_flag("--version", version_text());
@@ -157,6 +170,11 @@ int run_command(int argc, char** argv) {
       ->excludes(verbose);
   const std::vector<std::string> arguments =
       with_framework_arguments(with_words_as_options({argv + 1, argv + argc}));
+  if (arguments.empty()) {
+    std::fputs(kWhereToBegin, stdout);
+    check_standard_output();
+    return kDone;
+  }
   add_commands(program, global, run, arguments);
   try {
     program.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11's order

@@ -56,7 +56,7 @@ void add_recommend(CLI::App& program, const GlobalOptions& global, Run& run) {
   auto options = std::make_shared<RecommendOptions>();
   add_uncompared_options(*command, options->experiment);
   add_repeatable(*command, "--gpu", options->limits.gpus, "a GPU's name");
-  add_site_options(*command, options->experiment, {"--gpu", "--nodes"});
+  add_site_options(*command, options->experiment, {"--gpu", "--nodes", "--gpus"});
   add_tokens_option(*command, options->experiment);
   const CLI::Validator positive = real_number({1e-3, 1e15});
   command->add_option("--days", options->limits.days, "that the run may take at most")

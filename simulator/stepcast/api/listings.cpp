@@ -453,6 +453,11 @@ Report Simulator::describe_report(const std::string& name, const ReportForm& for
   });
 }
 
+bool Simulator::is_model(const std::string& name) const {
+  const DataRoot data{data_};
+  return file_named(data.models(), model_named_elsewhere(name, data)).has_value();
+}
+
 std::string Simulator::gpu_of_cluster(const std::string& cluster) const {
   return answer_of([&]() -> std::string {
     const DataRoot data{data_};

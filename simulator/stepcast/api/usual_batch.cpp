@@ -36,8 +36,10 @@ std::int64_t usual_batch(std::int64_t sequence_length) {
 }
 
 ExperimentSource with_usual_batch(const ExperimentSource& source, const DataRoot& data) {
+  bool lacks = false;
   try {
-    if (!lacks_batch(given_tree_of(source, data).root)) {
+    lacks = lacks_batch(given_tree_of(source, data).root);
+    if (!lacks) {
       return source;
     }
     // Without a batch there is no experiment to read: one of any size stands in for it.
@@ -47,7 +49,8 @@ ExperimentSource with_usual_batch(const ExperimentSource& source, const DataRoot
     const std::int64_t usual = usual_batch(experiment.training.sequence_length);
     return with_batch(source, (usual + together - 1) / together * together);
   } catch (const ConfigError&) {
-    return source;  // what is wrong is told where the experiment is read
+    // What is wrong is told where the experiment is read, the batch that is not there excepted.
+    return lacks ? with_batch(source, kUsualTokens) : source;
   }
 }
 

@@ -72,10 +72,11 @@ class ExperimentReader {
       experiment_.model = read_model(reader);
       return;
     }
-    const std::string name = model == nullptr ? "" : top_.text("model", *model).value_or("");
-    if (name.empty()) {
+    const std::string given = model == nullptr ? "" : top_.text("model", *model).value_or("");
+    if (given.empty()) {
       return;  // what is wrong is said
     }
+    const std::string name = model_named_elsewhere(given, profiles_.data());
     const bool is_file = is_own_file(name);
     experiment_.model =
         is_file ? load_model(folder_ / name) : profiles_.model(name, model->location());
@@ -120,7 +121,31 @@ class ExperimentReader {
     experiment_.cluster.host =
         profiles_.host(host.empty() ? std::string(kUsualHost) : host, cluster.location("host"));
     read_cluster_changes(cluster);
+    read_gpus(cluster);
     cluster.finish();
+  }
+
+  // So many GPUs in the place of nodes: whole nodes, or some of the GPUs of one.
+  void read_gpus(MappingReader& cluster) {
+    constexpr Range<std::int64_t> kCount{1, std::int64_t{1} << 24};
+    const ConfigNode* given = cluster.take("gpus");
+    if (given == nullptr) {
+      return;
+    }
+    const std::int64_t gpus = cluster.count("gpus", *given, kCount).value_or(1);
+    ClusterSpec& spec = experiment_.cluster;
+    const std::int64_t per_node = std::max<std::int64_t>(1, spec.gpus_per_node);
+    if (cluster.has("nodes")) {
+      cluster.error("gpus", "and nodes say the same; leave one of them out");
+    } else if (gpus > per_node && gpus % per_node != 0) {
+      const std::int64_t below = gpus / per_node * per_node;
+      cluster.error("gpus", "= " + std::to_string(gpus) + " are no whole nodes of " +
+                                std::to_string(per_node) + "; give " + std::to_string(below) +
+                                " or " + std::to_string(below + per_node));
+    } else {
+      spec.nodes = std::max<std::int64_t>(1, gpus / per_node);
+      spec.gpus_per_node = std::min(gpus, per_node);
+    }
   }
 
   // A number of a profile that `cluster` states itself under `key`.
@@ -148,7 +173,8 @@ class ExperimentReader {
   void read_cluster_changes(MappingReader& cluster) {
     experiment_.cluster_given = cluster.node();
     std::erase_if(experiment_.cluster_given.entries, [](const ConfigEntry& entry) {
-      return entry.key == "name" || entry.key == "gpu" || entry.key == "nodes";
+      return entry.key == "name" || entry.key == "gpu" || entry.key == "nodes" ||
+             entry.key == "gpus";
     });
     read_kernels(cluster);
     restate_numbers(cluster);

@@ -73,6 +73,9 @@ DeviceSpec load_gpu(const std::string& name, const DataRoot& data, const Locatio
 // and collectives, which take most of the time of load_gpu, are not read.
 std::int64_t usual_gpus_per_node(const std::string& name, const DataRoot& data,
                                  const Location& where);
+// The name of a model's file of the name that a repository of huggingface.co has, in any case of
+// its letters; any other name as it is.
+std::string model_named_elsewhere(const std::string& name, const DataRoot& data);
 ModelSpec load_named_model(const std::string& name, const DataRoot& data, const Location& where);
 SoftwareSpec load_named_software(const std::string& name, const DataRoot& data,
                                  const Location& where);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/experiment/profile_cache.hpp"
 
+#include "stepcast/base/ascii.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/hardware/data_root.hpp"
@@ -77,6 +78,20 @@ std::int64_t usual_gpus_per_node(const std::string& name, const DataRoot& data,
     }
   }
   return load_gpu(name, data, where).gpus_per_node;  // which says what is wrong
+}
+
+std::string model_named_elsewhere(const std::string& name, const DataRoot& data) {
+  if (name.find('/') == std::string::npos || is_own_file(name) ||
+      !std::filesystem::exists(data.hugging_face())) {
+    return name;
+  }
+  const ConfigNode names = load_config(data.hugging_face());
+  for (const ConfigEntry& entry : names.entries) {
+    if (ascii::same_letters(entry.key, name)) {
+      return entry.value.text;
+    }
+  }
+  return name;
 }
 
 ModelSpec load_named_model(const std::string& name, const DataRoot& data, const Location& where) {

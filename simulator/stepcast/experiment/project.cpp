@@ -26,6 +26,8 @@ Projection described(const Experiment& experiment) {
   const ParameterCounts counts = count_parameters(experiment.model);
   p.model = experiment.model.name;
   p.gpu = experiment.cluster.device.name;
+  p.model_title = experiment.model.title;
+  p.gpu_title = experiment.cluster.device.title;
   p.cluster = experiment.cluster.name;
   p.software = experiment.software.name;
   p.nodes = experiment.cluster.nodes;

@@ -39,6 +39,10 @@ struct DataRoot {
   [[nodiscard]] std::filesystem::path attention_libraries() const {
     return folder / "hardware_profiles/attention_libraries.yaml";
   }
+  // Names of models elsewhere, each with the name of its file of models().
+  [[nodiscard]] std::filesystem::path hugging_face() const {
+    return folder / "configs/hugging_face.yaml";
+  }
   [[nodiscard]] std::filesystem::path libraries() const {
     return folder / "hardware_profiles/libraries.yaml";
   }

@@ -143,6 +143,32 @@ void check_targets(MappingReader& lora, const std::vector<LoraTarget>& targets) 
   refuse_parts(LoraTarget::kGateUp, {LoraTarget::kGate, LoraTarget::kUp});
 }
 
+// Targets as checkpoints and Megatron name their matrices, by ours.
+constexpr std::array<std::pair<std::string_view, LoraTarget>, 11> kMatrixNames = {{
+    {"q_proj", LoraTarget::kQ},
+    {"k_proj", LoraTarget::kK},
+    {"v_proj", LoraTarget::kV},
+    {"o_proj", LoraTarget::kO},
+    {"gate_proj", LoraTarget::kGate},
+    {"up_proj", LoraTarget::kUp},
+    {"down_proj", LoraTarget::kDown},
+    {"linear_qkv", LoraTarget::kQkv},
+    {"linear_proj", LoraTarget::kO},
+    {"linear_fc1", LoraTarget::kGateUp},
+    {"linear_fc2", LoraTarget::kDown},
+}};
+
+ConfigNode with_own_names(ConfigNode list) {
+  for (ConfigNode& item : list.items) {
+    const auto known =
+        std::ranges::find(kMatrixNames, item.text, &std::pair<std::string_view, LoraTarget>::first);
+    if (known != kMatrixNames.end()) {
+      item.text = name(known->second);
+    }
+  }
+  return list;
+}
+
 std::optional<LoraSpec> read_lora(MappingReader& reader) {
   constexpr Range<std::int64_t> kRank{1, 65'536};
   std::optional<MappingReader> mapping = reader.optional_mapping("lora");
@@ -151,9 +177,12 @@ std::optional<LoraSpec> read_lora(MappingReader& reader) {
   }
   LoraSpec lora;
   lora.rank = mapping->required_count("rank", kRank);
-  if (const ConfigNode* targets = mapping->take_required("targets")) {
-    lora.targets = read_names<LoraTarget>(*mapping, "targets", *targets, "[qkv, o]");
+  if (const ConfigNode* targets = mapping->take("targets")) {
+    lora.targets =
+        read_names<LoraTarget>(*mapping, "targets", with_own_names(*targets), "[qkv, o]");
     check_targets(*mapping, lora.targets);
+  } else {
+    lora.targets = {LoraTarget::kQ, LoraTarget::kV};  // as PEFT has them for Llama
   }
   lora.dropout = mapping->optional_flag("dropout").value_or(false);
   mapping->finish();

@@ -51,8 +51,12 @@ std::string software_text(const Projection& p) {
 constexpr std::string_view kRates =
     "tokens_per_second_per_gpu step_time_s model_tflops_per_gpu mfu mfu_masked";
 
-// What a share is of.
+// What a share is of, and what a rate may be.
 std::string of_what(const Projection& p, std::string_view key) {
+  if (key == "tokens_per_second_per_gpu" && p.expected_error && p.expected_error->distribution) {
+    return " (" + interval_text(p.expected_error, p.tokens_per_second_per_gpu, Certainty::k80) +
+           " at 80 %)";
+  }
   if (key == "mfu") {
     return " of " + decimals(p.peak_rate.value() / 1e12, 1) + " TFLOP/s dense " +
            std::string(name(p.training.dtype));
@@ -89,11 +93,6 @@ std::string result_lines(const Projection& p) {
   std::string text = "\n";
   projection_columns().each(kRates, [&](const Column<Projection>& column) {
     text += line(std::string(column.title), column.read(column.of(p)) + of_what(p, column.key));
-    if (column.key == "tokens_per_second_per_gpu") {
-      text +=
-          p.expected_error ? line("expected error", expected_error_text(*p.expected_error)) : "";
-      text += p.provenance ? line("time rests on", provenance_text(*p.provenance)) : "";
-    }
   });
   text += line("model", model_size_text(p));
   if (p.uneven_experts) {
@@ -305,23 +304,71 @@ std::string heading(const Projection& p) {
   return text + (network.empty() ? "" : line("network", network));
 }
 
-std::string notes_and_reasons(const Projection& p) {
-  std::string text =
-      text_list(p.notes, "", [](const std::string& note) { return line("note", note); });
-  if (!p.reasons.empty()) {
-    text += "\nThis plan cannot run:\n  - " + text_list(p.reasons, "\n  - ") + "\n" +
-            nearest_fit_text(p);
+namespace {
+
+std::string note_text(const Projection& p) {
+  return text_list(p.notes, "", [](const std::string& note) { return line("note", note); });
+}
+
+std::string reason_text(const Projection& p) {
+  return p.reasons.empty() ? std::string()
+                           : "\nThis plan cannot run:\n  - " + text_list(p.reasons, "\n  - ") +
+                                 "\n" + nearest_fit_text(p);
+}
+
+}  // namespace
+
+std::string notes_and_reasons(const Projection& p) { return note_text(p) + reason_text(p); }
+
+// "15T", "1.5B"; a number that is no round one in full.
+std::string short_count(std::int64_t count) {
+  struct Thousands {
+    std::int64_t unit;
+    std::string_view letter;
+  };
+  constexpr std::array<Thousands, 3> kUnits = {
+      {{1'000'000'000'000, "T"}, {1'000'000'000, "B"}, {1'000'000, "M"}}};
+  for (const Thousands& known : kUnits) {
+    if (count >= known.unit && count % (known.unit / 100) == 0) {
+      return shortest_text(static_cast<double>(count) / static_cast<double>(known.unit)) +
+             std::string(known.letter);
+    }
   }
-  return text;
+  return with_separators(count);
+}
+
+std::string first_sentence(const Projection& p) {
+  const std::string site = with_separators(p.gpus) + " " + p.gpu_title;
+  if (!p.feasible()) {
+    return site + " cannot train " + p.model_title + " so: " + p.reasons.front() + ".";
+  }
+  const double each = p.tokens_per_second_per_gpu;
+  std::string text = site + (p.gpus == 1 ? " trains " : " train ") + p.model_title + " at " +
+                     whole_number(each * static_cast<double>(p.gpus)) + " tokens/s";
+  std::string range;
+  if (p.expected_error && p.expected_error->distribution) {
+    const RateInterval interval = p.expected_error->distribution->interval(Certainty::k80);
+    range = " (" + whole_number(each * interval.low) + " to " + whole_number(each * interval.high) +
+            ")";
+  }
+  text += p.gpus == 1 ? range : ", " + whole_number(each) + " each" + range;
+  if (p.run) {
+    text += "; " + short_count(p.run->spec.tokens) + " tokens take " +
+            days_text(p.run->days()) + " days " +
+            (p.run->spec.interruptions.any() ? "with interruptions" : "without interruptions");
+  }
+  return text + ".";
 }
 
 std::string to_text(const Projection& p) {
-  std::string text = heading(p);
+  std::string text = first_sentence(p) + "\n\n" + heading(p) + note_text(p);
   if (p.priced) {
     text += result_lines(p) + training_run_text(p) + time_lines(p) + memory_lines(p);
     text += "\n  FLOPs: " + flop_convention(p.training.weights) + "\n";
+    text += p.expected_error ? line("expected error", expected_error_text(*p.expected_error)) : "";
+    text += p.provenance ? line("time rests on", provenance_text(*p.provenance)) : "";
   }
-  return text + notes_and_reasons(p);
+  return text + reason_text(p);
 }
 
 std::string memory_to_text(const Projection& p) {

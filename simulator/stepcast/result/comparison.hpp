@@ -28,6 +28,7 @@ struct ComparedColumn {
     for (const auto& [option, value] : options) {
       text += (text.empty() ? "" : ", ") + value;
       text += option == "nodes" ? (value == "1" ? " node" : " nodes") : "";
+      text += option == "gpus" ? (value == "1" ? " GPU" : " GPUs") : "";
       text += option == "gpu_clock_mhz" ? " MHz" : "";
     }
     return text.empty() ? projection.gpu : text;

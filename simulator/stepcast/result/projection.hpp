@@ -71,7 +71,9 @@ struct Projection {
   // it one by one.
   ConfigNode input;
   std::string model;
+  std::string model_title{};
   std::string gpu;
+  std::string gpu_title{};
   std::string cluster;
   std::string software;
   std::int64_t nodes = 0;
