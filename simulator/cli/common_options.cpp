@@ -22,8 +22,8 @@ namespace stepcast::cli {
 namespace {
 
 constexpr std::array kSiteOptions = {
-    SiteOption{"--gpu", "a GPU's name"},
-    SiteOption{"--cluster", "a cluster's name: its network and, without --gpu, its GPU"},
+    SiteOption{"--gpu", "a GPU's name or file"},
+    SiteOption{"--cluster", "a cluster's name or file: its network and, without --gpu, its GPU"},
     SiteOption{"--nic-rate", "of each NIC: '400 Gb/s'"},
     SiteOption{"--nodes", "number of nodes", SiteOption::Takes::kWhole},
     SiteOption{"--gpus", "number of GPUs: whole nodes, or some of one", SiteOption::Takes::kWhole},

@@ -461,11 +461,13 @@ bool Simulator::is_model(const std::string& name) const {
 std::string Simulator::gpu_of_cluster(const std::string& cluster) const {
   return answer_of([&]() -> std::string {
     const DataRoot data{data_};
-    const std::vector<std::string> known = names_in(data.clusters());
-    if (std::ranges::find(known, cluster) == known.end()) {
+    const std::optional<std::filesystem::path> file =
+        is_own_file(cluster) ? std::optional(std::filesystem::path(cluster))
+                             : file_named(data.clusters(), cluster);
+    if (!file || !std::filesystem::exists(*file)) {
       return "";
     }
-    const ConfigNode profile = load_config(data.clusters() / (cluster + ".yaml"));
+    const ConfigNode profile = load_config(*file);
     const ConfigNode* gpu = profile.find("gpu");
     return gpu == nullptr ? "" : gpu->text;
   });

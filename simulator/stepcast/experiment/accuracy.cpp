@@ -115,8 +115,6 @@ std::string count_text(std::int64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-std::string apart_text(double spread) { return significant(100.0 * spread, 2) + " % apart"; }
-
 std::string basis_of(const Runs& near, const RunTraits& run, const ErrorDistribution& of) {
   std::set<std::string> gpus;
   std::set<AccuracyFamily> families;
@@ -138,11 +136,16 @@ std::string basis_of(const Runs& near, const RunTraits& run, const ErrorDistribu
     text = (own > 0 ? count_text(own, "run") + " on " + run.gpu + " and " : "") +
            "nearest kin: " + text_list(gpus) + " (" + runs + ", " + family + ")";
   }
-  if (of.between_gpus > 0.0) {
-    text += ", GPUs " + apart_text(of.between_gpus);
+  if (run.own_part != OwnPart::kNone) {
+    const std::string unit = run.own_part == OwnPart::kLikeAGpu ? "GPU" : "architecture";
+    text += "; wider for a part of your own: " + count_text(of.held_out_units, "whole " + unit) +
+            ", each held out, are off the others by " + significant(100.0 * of.between_gpus, 2) +
+            " %";
+  } else if (of.between_gpus > 0.0) {
+    text += "; wider, for no run is on " + run.gpu;
   }
   if (of.between_software > 0.0) {
-    text += "; no run of " + run.software + ", software sets " + apart_text(of.between_software);
+    text += "; wider, for no run is of " + run.software;
   }
   return text;
 }
@@ -186,6 +189,13 @@ ExpectedError expected_error(const std::vector<HeldOutRun>& known, const RunTrai
   ExpectedError error{.gpu = run.gpu, .family = run.family, .software = run.software};
   error.distribution = error_distribution(run, known);
   if (!error.distribution) {
+    error.basis =
+        run.own_part == OwnPart::kNone
+            ? "no measured run was held out"
+            : "no two " +
+                  std::string(run.own_part == OwnPart::kLikeAGpu ? "GPUs" : "architectures") +
+                  " with runs like this one were held out, as far away as a part of "
+                  "your own";
     return error;
   }
   Runs others;

@@ -108,6 +108,25 @@ double variance_between(const Groups& groups, const ErrorPriors& priors) {
   return std::max(least, (scatter - others * inside / sum) / freedom);
 }
 
+// Of GPUs or architectures, each held out whole: how far its mean is from that of the others.
+double variance_of_held_out(const Groups& groups) {
+  const auto count = static_cast<double>(groups.size());
+  const double all = sum_over(groups, [](const auto& group) { return mean_of(group.second); });
+  const double squares = sum_over(groups, [&](const auto& group) {
+    const double own = mean_of(group.second);
+    const double apart = own - (all - own) / (count - 1.0);
+    return apart * apart;
+  });
+  return squares / count;
+}
+
+bool has_assumed_rates(const DeviceSpec& device) {
+  return std::ranges::any_of(device.provenance, [](const Provenance& number) {
+    return number.kind == SourceKind::kAssumed &&
+           (number.key.starts_with("matrix_rate") || number.key.starts_with("clock"));
+  });
+}
+
 double prior_spread(const RunTraits& run, const ErrorPriors& priors) {
   const bool dense = run.family == AccuracyFamily::kDense;
   return std::hypot(priors.chip, dense ? priors.dense : priors.experts);
@@ -182,7 +201,10 @@ RunTraits traits_of(const Experiment& experiment) {
           .family = accuracy_family(experiment.model),
           .dtype = experiment.training.dtype,
           .software = experiment.software_base.name,
-          .gpus = experiment.cluster.gpus()};
+          .gpus = experiment.cluster.gpus(),
+          .own_part = !is_own_file(experiment.named.gpu) ? OwnPart::kNone
+                      : has_assumed_rates(device)        ? OwnPart::kLikeAnArchitecture
+                                                         : OwnPart::kLikeAGpu};
 }
 
 double kinship(const RunTraits& run, const RunTraits& known, const ErrorKinship& factors) {
@@ -209,18 +231,30 @@ std::optional<ErrorDistribution> error_distribution(const RunTraits& run,
   const Groups sources = grouped(errors, [](const RunTraits& traits) { return traits.source; });
   const Groups gpus = grouped(errors, [](const RunTraits& traits) { return traits.gpu; });
   const Groups sets = grouped(errors, [](const RunTraits& traits) { return traits.software; });
+  const Groups units =
+      run.own_part != OwnPart::kLikeAnArchitecture
+          ? gpus
+          : grouped(errors, [](const RunTraits& traits) { return traits.architecture; });
+  if (run.own_part != OwnPart::kNone && units.size() < 2) {
+    return std::nullopt;
+  }
   const Centre centre = centre_of(sources, priors);
   const double spread =
       pooled_spread(sources, run, priors, [&](const Errors&) { return centre.value; });
-  const double apart = gpus.contains(run.gpu) ? 0.0 : variance_between(gpus, priors);
+  double apart = gpus.contains(run.gpu) ? 0.0 : variance_between(gpus, priors);
+  if (run.own_part != OwnPart::kNone) {
+    apart = std::max(apart, variance_of_held_out(units));
+  }
   const double other = sets.contains(run.software) ? 0.0 : variance_between(sets, priors);
   const double uncertain = 1.0 + 1.0 / (centre.runs + priors.centre_runs);
-  return ErrorDistribution{.centre = centre.value,
-                           .spread = std::sqrt(spread * spread * uncertain + apart + other),
-                           .within = spread_within(errors, run, priors),
-                           .degrees = priors.spread_runs + centre.runs,
-                           .between_gpus = std::sqrt(apart),
-                           .between_software = std::sqrt(other)};
+  return ErrorDistribution{
+      .centre = centre.value,
+      .spread = std::sqrt(spread * spread * uncertain + apart + other),
+      .within = spread_within(errors, run, priors),
+      .degrees = priors.spread_runs + centre.runs,
+      .between_gpus = std::sqrt(apart),
+      .between_software = std::sqrt(other),
+      .held_out_units = run.own_part == OwnPart::kNone ? 0 : std::ssize(units)};
 }
 
 }  // namespace stepcast

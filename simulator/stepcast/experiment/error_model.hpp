@@ -17,7 +17,10 @@
 // Bayesian Data Analysis, section 3.3; S follows the mean deviation and not the variance, so that
 // one source that is far off does not widen everything). `between` is added for a GPU, and for a
 // software set, that no run has: the variance of the means of its kin beyond what their own spread
-// explains (DerSimonian and Laird 1986), at least ErrorPriors::kin squared.
+// explains (DerSimonian and Laird 1986), at least ErrorPriors::kin squared. For a part of the
+// user's own it is at least the mean square by which the runs of a whole GPU, or of a whole
+// architecture, are off the mean of all others, each held out in turn; without two of them nothing
+// is known.
 #pragma once
 
 #include <cstdint>

@@ -97,7 +97,10 @@ class ExperimentReader {
       return;
     }
     const std::int64_t nodes = cluster.optional_count("nodes", 1, kNodes);
-    const std::string name = cluster.optional_name("name");
+    std::string name = cluster.optional_name("name");
+    if (is_own_file(name)) {
+      name = (folder_ / name).lexically_normal().string();
+    }
     std::string gpu = cluster.optional_name("gpu");
     if (is_own_file(gpu)) {
       gpu = (folder_ / gpu).lexically_normal().string();

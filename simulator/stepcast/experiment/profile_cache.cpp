@@ -144,7 +144,10 @@ const HostSpec& ProfileCache::host(const std::string& name, const Location& wher
 
 const ClusterProfile& ProfileCache::cluster(const std::string& name, const Location& where) {
   return once(clusters_, name, [&] {
-    return load_cluster_profile(named_file(data_.clusters(), name, "cluster", where), sources());
+    return load_cluster_profile(is_own_file(name)
+                                    ? std::filesystem::path(name)
+                                    : named_file(data_.clusters(), name, "cluster", where),
+                                sources());
   });
 }
 

@@ -268,7 +268,7 @@ Value interval_json(const ErrorDistribution& distribution, Certainty certainty) 
 
 std::string expected_error_text(const ExpectedError& error) {
   if (!error.distribution) {
-    return "not known: no measured run was held out";
+    return "not known: " + (error.basis.empty() ? "no measured run was held out" : error.basis);
   }
   return factors(error.distribution->interval(Certainty::k80)) + " times this (80 %), " +
          factors(error.distribution->interval(Certainty::k90)) + " (90 %): " + error.basis;
@@ -353,8 +353,8 @@ std::string first_sentence(const Projection& p) {
   }
   text += p.gpus == 1 ? range : ", " + whole_number(each) + " each" + range;
   if (p.run) {
-    text += "; " + short_count(p.run->spec.tokens) + " tokens take " +
-            days_text(p.run->days()) + " days " +
+    text += "; " + short_count(p.run->spec.tokens) + " tokens take " + days_text(p.run->days()) +
+            " days " +
             (p.run->spec.interruptions.any() ? "with interruptions" : "without interruptions");
   }
   return text + ".";

@@ -28,6 +28,11 @@ inline constexpr std::array<std::string_view, 6> kNamesOf<AccuracyFamily> = {
     "dense", "moe", "mla", "sparse_attention", "linear_attention", "convolution"};
 AccuracyFamily accuracy_family(const ModelSpec& model);
 
+// Whether the profile of a GPU ships, and else how far it is from those that do. A file of the
+// user's own stands like a GPU that was held out whole; with rates or clocks that are assumed, like
+// an architecture that was.
+enum class OwnPart { kNone, kLikeAGpu, kLikeAnArchitecture };
+
 // What the error of a run may hang on.
 struct RunTraits {
   std::string gpu;
@@ -38,6 +43,7 @@ struct RunTraits {
   std::string software;  // the named set
   std::int64_t gpus = 1;
   std::string source = {};  // who measured it; empty for a run that nobody has seen
+  OwnPart own_part = OwnPart::kNone;
 };
 
 // A measured run that no constant was fitted to.
@@ -69,6 +75,7 @@ struct ErrorDistribution {
   // kin lie apart; 0 for those that have runs.
   double between_gpus = 0.0;
   double between_software = 0.0;
+  std::int64_t held_out_units = 0;  // GPUs or architectures that an own part was judged by
 
   [[nodiscard]] RateInterval interval(Certainty certainty) const;
 };
