@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <numbers>
@@ -120,9 +121,11 @@ double variance_of_held_out(const Groups& groups) {
   return squares / count;
 }
 
-bool has_assumed_rates(const DeviceSpec& device) {
-  return std::ranges::any_of(device.provenance, [](const Provenance& number) {
-    return number.kind == SourceKind::kAssumed &&
+// Of those that the user's own file states itself.
+bool has_assumed_rates(const DeviceSpec& device, const std::string& own_file) {
+  const std::string own = std::filesystem::path(own_file).stem();
+  return std::ranges::any_of(device.provenance, [&own](const Provenance& number) {
+    return number.kind == SourceKind::kAssumed && number.stated_in == own &&
            (number.key.starts_with("matrix_rate") || number.key.starts_with("clock"));
   });
 }
@@ -203,8 +206,9 @@ RunTraits traits_of(const Experiment& experiment) {
           .software = experiment.software_base.name,
           .gpus = experiment.cluster.gpus(),
           .own_part = !is_own_file(experiment.named.gpu) ? OwnPart::kNone
-                      : has_assumed_rates(device)        ? OwnPart::kLikeAnArchitecture
-                                                         : OwnPart::kLikeAGpu};
+                      : has_assumed_rates(device, experiment.named.gpu)
+                          ? OwnPart::kLikeAnArchitecture
+                          : OwnPart::kLikeAGpu};
 }
 
 double kinship(const RunTraits& run, const RunTraits& known, const ErrorKinship& factors) {

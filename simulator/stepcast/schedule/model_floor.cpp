@@ -109,40 +109,66 @@ void LayerFloor::Moved::add(double times, const Moved& other) {
   backward.add(times, other.backward);
 }
 
+// Of one layer.
+struct LayerFloor::HeldUnit {
+  Held held;
+  Moved moved;
+  Seconds reduced;
+  Bytes passing;
+
+  // Each the lower of both.
+  void lower_by(const HeldUnit& other) {
+    held.lasting = min(held.lasting, other.held.lasting);
+    held.gradients = min(held.gradients, other.held.gradients);
+    moved.forward = least_of(moved.forward, other.moved.forward);
+    moved.backward = least_of(moved.backward, other.moved.backward);
+    reduced = min(reduced, other.reduced);
+  }
+};
+
 LayerFloor::Holding LayerFloor::holding_of(const StepContext& context) const {
   const ExpansionContext& expansion = context.expansion;
   const double on_device = share_on_device(expansion.training.optimizer, expansion.software);
   const RecomputeSpec& recompute = expansion.training.recompute;
   const bool runs = recompute.method == RecomputeMethod::kUniform && recompute.layer_list.empty();
   const Bytes input = (1.0 / (runs ? real(recompute.layers) : 1.0)) * layer_input(expansion);
-  Holding holding{{}, {}, {}, {Held{}}, {Moved{}}, {Seconds{}}};
   const TrafficRule rule = traffic_rule(expansion.plan, expansion.training, expansion.software);
   const bool moves = rule.forward_gather == Frequency::kEveryMicroBatch ||
                      rule.backward_gather == Frequency::kEveryMicroBatch;
+  std::vector<HeldUnit> held;
   for (const Unit& unit : units_) {
     const BuiltStage& built = configuration_.built(unit.stage);
     const StageHolding own = stage_holding(expansion, built);
     const BuiltLayer& layer = built.layers.front();
     const Bytes kept = total(layer.ops->kept);
-    const Bytes passing = own.budget.recomputed + own.budget.workspace +
-                          own.budget.gathered_layers + own.budget.reduced_layer;
-    const Held held{own.states.parameters + own.budget.gathered + on_device * own.states.optimizer,
-                    own.gradients, kept, min(input, kept)};
-    const bool first = holding.up_to.size() == 1;
-    holding.passing = first ? passing : min(holding.passing, passing);
-    holding.kept = first ? kept : min(holding.kept, kept);
-    holding.input = first ? held.input : min(holding.input, held.input);
-    append(unit.count, held, holding.up_to);
-    if (moves) {
-      append(unit.count, moved_for(layer.parameters, context), holding.moved_up_to);
-    }
-    const Seconds reduced = reduced_once(layer.parameters, context);
-    for (std::int64_t i = 0; i < unit.count; ++i) {
-      holding.reduced_up_to.push_back(holding.reduced_up_to.back() + reduced);
-    }
+    held.push_back({{own.states.parameters + own.budget.gathered + on_device * own.states.optimizer,
+                     own.gradients, kept, min(input, kept)},
+                    moves ? moved_for(layer.parameters, context) : Moved{},
+                    reduced_once(layer.parameters, context),
+                    own.budget.recomputed + own.budget.workspace + own.budget.gathered_layers +
+                        own.budget.reduced_layer});
   }
-  if (!moves) {
-    holding.moved_up_to.clear();
+  // An embedding that is the head, too, may lie on the rank of both once.
+  if (context.expansion.model.tied_embeddings && held.size() > 1) {
+    held.front().lower_by(held[1]);
+  }
+  Holding holding{held[0].passing, held[0].held.kept, held[0].held.input, {Held{}}, {},
+                  {Seconds{}}};
+  if (moves) {
+    holding.moved_up_to.emplace_back();
+  }
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    const HeldUnit& unit = held[i];
+    holding.passing = min(holding.passing, unit.passing);
+    holding.kept = min(holding.kept, unit.held.kept);
+    holding.input = min(holding.input, unit.held.input);
+    append(units_[i].count, unit.held, holding.up_to);
+    if (moves) {
+      append(units_[i].count, unit.moved, holding.moved_up_to);
+    }
+    for (std::int64_t layer = 0; layer < units_[i].count; ++layer) {
+      holding.reduced_up_to.push_back(holding.reduced_up_to.back() + unit.reduced);
+    }
   }
   return holding;
 }

@@ -89,6 +89,7 @@ class LayerFloor {
     Sharding sharding;
     Holding holding;
   };
+  struct HeldUnit;
   [[nodiscard]] Work work_at(const StepContext& context);
   [[nodiscard]] Holding holding_of(const StepContext& context) const;
 

@@ -51,7 +51,9 @@ class RunSearch {
     std::optional<std::int64_t> first;  // nodes that do
     while (!ended()) {
       const std::int64_t nodes = counts_[looked_];
-      if (!limits_.gpus && first && nodes > kBeyond * *first) {
+      // Money may last for more; what it buys fastest is beyond what it buys first.
+      const bool spent = !limits_.budget || (looked_ > 0 && !within(counts_[looked_ - 1]));
+      if (!limits_.gpus && first && nodes > kBeyond * *first && spent) {
         break;
       }
       look_at_next();

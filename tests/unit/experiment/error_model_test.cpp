@@ -177,6 +177,32 @@ TEST_CASE("Kin that lie far apart widen the interval of a GPU that nobody ran", 
   CHECK(error.centre == Approx(0.0).margin(1e-12));
 }
 
+TEST_CASE("A part of one's own stands like a GPU that was held out whole", "[unit]") {
+  std::vector<HeldOutRun> runs;
+  for (int i = 0; i < 6; ++i) {
+    HeldOutRun fast = run("source " + std::to_string(i), 0.15);
+    HeldOutRun slow = run("source " + std::to_string(i), -0.15);
+    fast.traits = on("h200_sxm", "sm90", "nvidia");
+    slow.traits = on("b200", "sm100", "nvidia");
+    fast.traits.source = slow.traits.source = "source " + std::to_string(i);
+    runs.insert(runs.end(), {fast, slow});
+  }
+  RunTraits own = on("mine", "sm90", "nvidia");
+  const double shipped = half_width(own, runs);
+  own.own_part = OwnPart::kLikeAGpu;
+  // Either GPU is 0.3 off the other.
+  const ErrorDistribution error = *error_distribution(own, runs);
+  CHECK(error.between_gpus == Approx(0.3));
+  CHECK(error.held_out_units == 2);
+  CHECK(half_width(own, runs) > shipped);
+  own.own_part = OwnPart::kLikeAnArchitecture;
+  CHECK(error_distribution(own, runs)->between_gpus == Approx(0.3));
+  // Of one architecture alone nobody knows how far another is off.
+  std::erase_if(runs, [](const HeldOutRun& known) { return known.traits.gpu == "b200"; });
+  CHECK_FALSE(error_distribution(own, runs));
+  CHECK_THAT(expected_error(runs, own).basis, test::contains_text("no two architectures"));
+}
+
 TEST_CASE("An error is stated with the runs that it rests on", "[unit]") {
   std::vector<HeldOutRun> runs = {run("a", 0.1), run("a", 0.0), run("b", -0.1)};
   const ExpectedError own = expected_error(runs, traits());
@@ -185,11 +211,12 @@ TEST_CASE("An error is stated with the runs that it rests on", "[unit]") {
   CHECK(own.sources == 2);
   CHECK(own.median == Approx(1.0 - std::exp(-0.1)));
   const ExpectedError kin = expected_error(runs, on("h200_sxm", "sm90", "nvidia"));
-  CHECK(kin.basis == "nearest kin: h100_sxm (3 runs of 2 sources, dense), GPUs 2.0 % apart");
+  CHECK(kin.basis ==
+        "nearest kin: h100_sxm (3 runs of 2 sources, dense); wider, for no run is on h200_sxm");
   RunTraits other = traits();
   other.software = "new";
   CHECK(expected_error(runs, other).basis ==
-        "3 runs of 2 sources on h100_sxm, dense; no run of new, software sets 2.0 % apart");
+        "3 runs of 2 sources on h100_sxm, dense; wider, for no run is of new");
   other = traits();
   other.family = AccuracyFamily::kMla;
   CHECK(expected_error(runs, other).basis == "3 runs of 2 sources on h100_sxm, no run of mla");

@@ -84,6 +84,19 @@ TEST_CASE("Adapters and frozen parts are read, each once and in order", "[unit]"
   CHECK(recipe("lora: {rank: 4, targets: [o]}, frozen: all").weights.frozen->size() == 7);
 }
 
+TEST_CASE("Adapters stand beside q and v unless their targets are given", "[unit]") {
+  CHECK(recipe("lora: {rank: 4}").weights.lora->targets ==
+        std::vector<LoraTarget>{LoraTarget::kQ, LoraTarget::kV});
+}
+
+TEST_CASE("Matrices are known by the names of checkpoints and of Megatron", "[unit]") {
+  CHECK(recipe("lora: {rank: 4, targets: [q_proj, v_proj, down_proj]}").weights.lora->targets ==
+        std::vector<LoraTarget>{LoraTarget::kQ, LoraTarget::kV, LoraTarget::kDown});
+  CHECK(recipe("lora: {rank: 4, targets: [linear_fc1, linear_qkv]}").weights.lora->targets ==
+        std::vector<LoraTarget>{LoraTarget::kQkv, LoraTarget::kGateUp});
+  CHECK_THAT(problems("lora: {rank: 4, targets: [w_proj]}"), contains_text("'w_proj'"));
+}
+
 TEST_CASE("Every problem of an adapter is named, with its place", "[unit]") {
   const std::string text =
       problems("lora: {rank: 0, targets: [qkv, v, x], alpha: 32}, frozen: [biases]");
@@ -92,7 +105,6 @@ TEST_CASE("Every problem of an adapter is named, with its place", "[unit]") {
   CHECK_THAT(text, contains_text("'x'"));
   CHECK_THAT(text, contains_text("unknown key 'alpha'"));
   CHECK_THAT(text, contains_text("'biases'"));
-  CHECK_THAT(problems("lora: {rank: 4}"), contains_text("needs the key 'targets'"));
   CHECK_THAT(problems("lora: {rank: 4, targets: o}"), contains_text("must be a list"));
   CHECK_THAT(problems("frozen: 3"), contains_text("must be a list; write all"));
 }

@@ -7,6 +7,7 @@
 #include "importers/measurement_files.hpp"
 #include "importers/published_names.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/report/validation_report.hpp"
 #include "stepcast/validation/error_summary.hpp"
