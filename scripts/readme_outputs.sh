@@ -38,7 +38,7 @@ run_blocks() { # file; the text with fresh output to $fresh
         *)
           code=0
           (eval "${command#\$ }") >>"$fresh" 2>&1 </dev/null || code=$?
-          case $code in 0 | 2 | 3 | 141) ;; *) broken="$command exits $code" ;; esac
+          case $code in 0 | 2 | 3 | 4 | 141) ;; *) broken="$command exits $code" ;; esac
           ;;
       esac
     fi

@@ -50,6 +50,7 @@ constexpr std::array kTypes = {
     Takes{"FILE.svg", "--plot"},
     Takes{"DATE", "--date"},
     Takes{"KEY", "--constant"},
+    Takes{"KEY,...", "--free"},
 };
 
 // What it takes within one command alone.

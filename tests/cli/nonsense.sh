@@ -237,7 +237,7 @@ exits 2 cost --gpu nonsense odd.jsonl
 says '^--gpu nonsense: error: unknown GPU'
 exits 2 recommend base.yaml --gpu h100_sxm --tokens 1B --days 30 --constraint 'tp <= x'
 says '^--constraint tp <= x: error: '
-exits 0 project base.yaml --set plan.tp=null --set plan.fsdp=~
+exits 4 project base.yaml --set plan.tp=null --set plan.fsdp=~
 exits 2 project base.yaml --set 'plan.tp=#'
 says "gives 'plan.tp' no value"
 exits 2 calibrate "$2/tests/validation/mi355x_gemm.jsonl" --gpu mi355x --date 2026-02-30

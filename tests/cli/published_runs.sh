@@ -17,7 +17,7 @@ column() { # name, file
 # A line of totals.csv as four lines: fields may be quoted.
 fields() { sed -E ':a; s/^(([^"]*"[^"]*")*[^"]*),/\1\n/; ta; s/"//g' <<<"$1"; }
 row() { # file, GPU-hours, configuration, source
-  "$stepcast" project "$folder/$1.yaml" --format csv >"$made/csv"
+  "$stepcast" project "$folder/$1.yaml" --format csv >"$made/csv" || [ $? -eq 4 ]
   awk -v file="$1" -v published="$2" -v configuration="$3" -v source="$4" \
     -v hours="$(column gpu_hours "$made/csv")" -v days="$(column days "$made/csv")" \
     -v low="$(column days_80_low "$made/csv")" -v high="$(column days_80_high "$made/csv")" \

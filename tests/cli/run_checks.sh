@@ -9,6 +9,8 @@ exits() { # expected code, arguments; output to $made/out
   "$stepcast" "$@" >"$made/out" 2>&1 || code=$?
   [ "$code" -eq "$expected" ] || complain "$* exits $code, not $expected: $(head -n 5 "$made/out")"
 }
+# Of a plan that runs, also where its memory is tight.
+projects() { "$stepcast" project "$@" || [ $? -eq 4 ]; }
 says() { grep -q -- "$1" "$made/out" || complain "no '$1' in: $(head -n 5 "$made/out")"; }
 # Whether a line of the standard input matches, all of which is read: a program whose reader leaves early fails.
 holds() { # options and a pattern of grep

@@ -27,13 +27,13 @@ ranks_are_rows() { # folder, lines
   for file in "$1"/rank_??.yaml; do
     index=$(sed -n '1s/.*: plan \([0-9]*\) of the sweep.*/\1/p' "$file")
     grep "^{\"index\":$index," "$2" >row || complain "$file is of no row of the sweep: $(head -n 1 "$file")"
-    "$stepcast" project "$file" --format json >projected || complain "$file does not project"
+    projects "$file" --format json >projected || complain "$file does not project"
     same_numbers row projected
   done
 }
 comes_back() { # framework, launch file, experiment
   "$stepcast" import "$1" "$2" --quiet --out back.yaml || complain "$2 is not imported"
-  diff <("$stepcast" project "$3" --format csv) <("$stepcast" project back.yaml --format csv) >/dev/null ||
+  diff <(projects "$3" --format csv) <(projects back.yaml --format csv) >/dev/null ||
     complain "$2 comes back as another experiment than $3"
 }
 
@@ -50,7 +50,7 @@ head -n 1 best/rank_01.yaml | grep -Eq '^# rank 1 by tokens_per_second_per_gpu: 
   complain "the first line is $(head -n 1 best/rank_01.yaml)"
 # The best is the best.
 best=$(sed -n 's/.*"tokens_per_second_per_gpu":\([0-9.]*\).*/\1/p' rows.jsonl | sort -g | tail -n 1)
-"$stepcast" project best/rank_01.yaml --format json >projected
+projects best/rank_01.yaml --format json >projected
 [ "$(value projected tokens_per_second_per_gpu)" = "$best" ] || complain "rank 1 is not the best, $best"
 # The resolved input needs no option, and the Pareto set is made of its lines.
 exits 0 sweep best/resolved.yaml --format jsonl --out again.jsonl
@@ -107,12 +107,12 @@ exits 0 compare --model llama3.1_8b --gbs 64 --fsdp 8 --gpu h100_sxm --gpu b200 
 cmp -s columns.csv columns/comparison.csv || complain "comparison.csv is another table"
 head -n 1 columns/rank_01.yaml | grep -q '^# rank 1 by tokens_per_second_per_gpu: b200, ' || complain "$(head -n 1 columns/rank_01.yaml)"
 for rank in 1:b200 2:h100_sxm; do
-  "$stepcast" project columns/rank_0${rank%%:*}.yaml --format json >projected
-  "$stepcast" project --model llama3.1_8b --gbs 64 --fsdp 8 --gpu "${rank#*:}" --format json >alone
+  projects columns/rank_0${rank%%:*}.yaml --format json >projected
+  projects --model llama3.1_8b --gbs 64 --fsdp 8 --gpu "${rank#*:}" --format json >alone
   same_numbers projected alone
 done
 exits 0 compare --model llama3.1_8b --nodes 1 --gbs 64 --gpu h100_sxm --best-plan --tp 2 --save-dir planned --format json
-"$stepcast" project planned/rank_01.yaml --format json >projected
+projects planned/rank_01.yaml --format json >projected
 same_numbers out projected
 
 exits 0 project columns/resolved.yaml --format json

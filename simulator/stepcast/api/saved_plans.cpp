@@ -54,6 +54,7 @@ void place_files(ConfigNode& root, const std::filesystem::path& folder) {
   for (ConfigEntry& entry : root.entries) {
     if (entry.key == "cluster") {
       change_texts_below(entry.value, "gpu", own_file);
+      change_texts_below(entry.value, "name", own_file);
       change_texts_below(entry.value, "kernels", any_file);
     } else if (entry.key == "backends") {
       for (ConfigEntry& role : entry.value.entries) {

@@ -417,7 +417,7 @@ Seconds ModelFloor::behind_the_others(const LayerFloor::Work& work) const {
   // takes longer than both.
   Seconds last_passes = batch.backward.alone() + batch.recomputed.alone();
   last_passes += mode_ == PassMode::kOneByOne ? Seconds{} : batch.forward.alone();
-  return max(end + (whole ? after : Seconds{}), end - last_passes + reduced);
+  return whole ? max(end + after, end - last_passes + reduced) : end;
 }
 
 Bytes ModelFloor::memory() const {

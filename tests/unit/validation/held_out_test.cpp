@@ -3,11 +3,11 @@
 
 #include <fstream>
 
+#include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "importers/measurement_files.hpp"
 #include "importers/published_names.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/report/validation_report.hpp"
 #include "stepcast/validation/error_summary.hpp"
