@@ -305,8 +305,9 @@ namespace {
 
 // The name of a model in the place of a file that is not there.
 ExperimentOptions with_named_model(ExperimentOptions options, const Simulator& simulator) {
-  if (!options.file.empty() && options.model.empty() && !std::filesystem::exists(options.file) &&
-      simulator.is_model(options.file)) {
+  std::error_code error;
+  if (!options.file.empty() && options.model.empty() &&
+      !std::filesystem::exists(options.file, error) && simulator.is_model(options.file)) {
     options.model = options.file;
     options.file.clear();
   }

@@ -83,14 +83,15 @@ for i in 1 2; do
       complain "the settings of the best plan on $gpu lack $setting"
   done
   number=$(sed -n 's/^  "space_size": \([0-9]*\),/\1/p' "$made/sweep")
-  grep -q "\"plans\": $number," "$made/column_$i" || complain "not all $number plans are looked at on $gpu"
+  looked=$(sed -n 's/^ *"plans": \([0-9]*\),$/\1/p' "$made/column_$i" | head -n 1)
+  [ "${looked:-0}" -ge "$number" ] || complain "not all $number plans are looked at on $gpu"
 done
 python3 - "$made/searched" <<'PY' || complain "a search does not account for each of its plans"
 import json, sys
 for column in json.load(open(sys.argv[1]))["columns"]:
     searched = column["searched"]
     counted = searched["priced"] + searched["bounded"] + sum(searched["refused"].values())
-    assert counted == searched["plans"] and 0 < searched["priced"] < searched["plans"] / 2, searched
+    assert counted == searched["plans"] and 0 <= searched["priced"] < searched["plans"] / 2, searched
 PY
 exits 0 compare "${small[@]}" --gpu h100_sxm --gpu mi300x --best-plan --tp 2 --format json --threads 3
 cmp -s "$made/out" "$made/searched" || complain "three threads find something else"

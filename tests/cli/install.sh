@@ -58,7 +58,7 @@ lines=0
 while read -r tp pp tokens _; do
   [ "$tp" != tp ] || continue
   said=$("$stepcast" project "${experiment[@]}" --tp "$tp" --pp "$pp" |
-    sed -n 's/^ *tokens\/s\/GPU *//p' | tr -d ,) || true
+    sed -n 's/^ *tokens\/s\/GPU *\([0-9.,]*\).*/\1/p' | tr -d ,) || true
   [ "$tokens" = "${said:--}" ] || fail "tp $tp pp $pp: the example has $tokens, the program $said"
   lines=$((lines + 1))
 done <table.txt

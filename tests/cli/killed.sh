@@ -49,7 +49,7 @@ declare -A takes # microseconds
 for kind in "${kinds[@]}"; do
   mkdir run
   began=$(date +%s%N)
-  (run_of "$kind") >out 2>&1 || complain "$kind fails: $(head -n 3 out)"
+  (run_of "$kind") >out 2>&1 || [ $? -eq 4 ] || complain "$kind fails: $(head -n 3 out)"
   takes[$kind]=$((($(date +%s%N) - began) / 1000))
   mv run "whole/$kind"
   echo "$kind takes ${takes[$kind]} us"
@@ -92,7 +92,7 @@ for ((moment = 0; moment < moments; moment++)); do
       fi
     done
   done
-  (run_of "$kind") >out 2>&1 || complain "moment $moment, $kind killed after $after us does not go on: $(head -n 3 out)"
+  (run_of "$kind") >out 2>&1 || [ $? -eq 4 ] || complain "moment $moment, $kind killed after $after us does not go on: $(head -n 3 out)"
   # A killed task leaves the files that are called after its process, and its claim to a piece that it had just finished:
   # nobody reads them, since the piece is there.
   diff -r -x 'task_*' -x 'header_*' -x '*.claim_*' "whole/$kind" run >differs ||

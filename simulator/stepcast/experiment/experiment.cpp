@@ -43,6 +43,7 @@ class ExperimentReader {
     collect(diagnostics_, [this] { read_cluster_section(); });
     read_training_section_of(top_.required_mapping("training"));
     if (std::optional<MappingReader> plan = top_.optional_mapping("plan")) {
+      experiment_.named.plan_assumed = plan->node().location().file == kAssumedPlace;
       experiment_.plan = read_plan(std::move(*plan));
     }
     collect(diagnostics_, [this] { read_software_section(); });

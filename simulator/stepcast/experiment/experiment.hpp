@@ -31,6 +31,7 @@ struct NamedParts {
   std::string software;
   std::string host;                           // empty: the usual one is assumed
   bool software_assumed = false;              // because none is given
+  bool plan_assumed = false;                  // likewise: a search chose it (missing_plan.hpp)
   std::vector<std::string> training_assumed;  // keys whose values are written at kAssumedPlace
 };
 

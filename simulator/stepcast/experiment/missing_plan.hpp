@@ -10,7 +10,7 @@
 namespace stepcast {
 
 // Gives `experiment` a plan where it has none, with the micro-batch and the recomputation that go
-// with it but for keys that are `given`, and a note that says so. Where no plan was found it stays
+// with it but for keys that are `given`, and says so in `named`. Where no plan was found it stays
 // as it is: settling it says why it cannot run.
 void settle_missing_plan(Experiment& experiment, const CostModel& cost, const KeySet& given);
 

@@ -11,6 +11,7 @@
 #include "stepcast/hardware/device_spec.hpp"
 #include "stepcast/hardware/link_group.hpp"
 #include "stepcast/model/document_mask.hpp"
+#include "stepcast/plan/plan_text.hpp"
 #include "stepcast/plan/written_input.hpp"
 #include "stepcast/schedule/operator_inventory.hpp"
 
@@ -30,6 +31,16 @@ void note_assumed_software(Projection& p, const Experiment& experiment) {
   if (experiment.named.software_assumed) {
     p.notes.push_back("software " + experiment.software.name + " assumed, the usual one of " +
                       experiment.cluster.device.name + ": none is given");
+  }
+}
+
+void note_assumed_plan(Projection& p, const Experiment& experiment) {
+  if (experiment.named.plan_assumed) {
+    const TrainingRecipe& training = experiment.training;
+    p.notes.push_back(
+        "no plan given: the fastest that a quick search found is taken, with micro-batch " +
+        std::to_string(training.micro_batch_size) + " and recompute " +
+        recompute_text(training.recompute) + "; compare --best-plan looks at all");
   }
 }
 
@@ -210,6 +221,7 @@ void note_oversubscription(Projection& p, const Experiment& experiment, const St
 }  // namespace
 
 void note_assumptions(Projection& p, const Experiment& experiment) {
+  note_assumed_plan(p, experiment);
   p.notes.insert(p.notes.end(), experiment.notes.begin(), experiment.notes.end());
   note_assumed_training(p, experiment);
   note_assumed_software(p, experiment);

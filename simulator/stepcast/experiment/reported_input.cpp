@@ -127,9 +127,12 @@ ConfigNode experiment_of(const ConfigNode& input) {
         continue;
       }
       copy.value = *given;
+      if (input.find(kPlanAssumed) != nullptr) {
+        copy.value.file = std::make_shared<const std::string>(kAssumedPlace);
+      }
     } else if (is_one_of(entry.key, {"gpu", "nodes", "gpus", kClusterSettings, "software_date",
-                                     kSoftwareAssumed, kTrainingAssumed, "software_settings",
-                                     "model_settings"})) {
+                                     kSoftwareAssumed, kTrainingAssumed, kPlanAssumed,
+                                     "software_settings", "model_settings"})) {
       continue;
     }
     root.entries.push_back(std::move(copy));

@@ -104,6 +104,9 @@ ConfigNode settled_input(const Experiment& experiment, const ParallelPlan& plan)
     writer.field(kTrainingAssumed, list_node(experiment.named.training_assumed));
   }
   writer.field("plan", plan_node(experiment.plan, plan));
+  if (experiment.named.plan_assumed) {
+    writer.field(kPlanAssumed, true);
+  }
   writer.field("cluster_settings", cluster_node(experiment));
   if (ConfigNode changes = software_node(experiment); !changes.entries.empty()) {
     writer.field("software_settings", std::move(changes));

@@ -25,6 +25,7 @@ namespace stepcast {
 inline constexpr std::string_view kSoftwareAssumed = "software_assumed";
 // The key of the list of training keys whose values nobody gave.
 inline constexpr std::string_view kTrainingAssumed = "training_assumed";
+inline constexpr std::string_view kPlanAssumed = "plan_assumed";
 
 ConfigNode settled_input(const Experiment& experiment, const ParallelPlan& plan);
 

@@ -42,7 +42,8 @@ class LeastTimes {
   // The stages of a rank, of which each is a chunk.
   [[nodiscard]] LeastStep after(std::size_t rank, const PipelineEnds& ends) {
     const std::size_t chunks = layout_.rank_stages.size() / static_cast<std::size_t>(plan_.pp);
-    // Of a parted backward the parts may lie far from each other: what the first reduces may be done.
+    // Of a parted backward the parts may lie far from each other: what the first reduces may be
+    // done.
     const bool parted = info(plan_.schedule).backward == BackwardRule::kParted;
     const Seconds alone = ends.ranks[rank].end;
     const Seconds end = parted ? alone : max(alone, last_reduction(rank, ends));

@@ -126,15 +126,12 @@ struct LayerFloor::HeldUnit {
   }
 };
 
-LayerFloor::Holding LayerFloor::holding_of(const StepContext& context) const {
+std::vector<LayerFloor::HeldUnit> LayerFloor::held_units(const StepContext& context) const {
   const ExpansionContext& expansion = context.expansion;
   const double on_device = share_on_device(expansion.training.optimizer, expansion.software);
   const RecomputeSpec& recompute = expansion.training.recompute;
   const bool runs = recompute.method == RecomputeMethod::kUniform && recompute.layer_list.empty();
   const Bytes input = (1.0 / (runs ? real(recompute.layers) : 1.0)) * layer_input(expansion);
-  const TrafficRule rule = traffic_rule(expansion.plan, expansion.training, expansion.software);
-  const bool moves = rule.forward_gather == Frequency::kEveryMicroBatch ||
-                     rule.backward_gather == Frequency::kEveryMicroBatch;
   std::vector<HeldUnit> held;
   for (const Unit& unit : units_) {
     const BuiltStage& built = configuration_.built(unit.stage);
@@ -143,15 +140,24 @@ LayerFloor::Holding LayerFloor::holding_of(const StepContext& context) const {
     const Bytes kept = total(layer.ops->kept);
     held.push_back({{own.states.parameters + own.budget.gathered + on_device * own.states.optimizer,
                      own.gradients, kept, min(input, kept)},
-                    moves ? moved_for(layer.parameters, context) : Moved{},
+                    moved_for(layer.parameters, context),
                     reduced_once(layer.parameters, context),
                     own.budget.recomputed + own.budget.workspace + own.budget.gathered_layers +
                         own.budget.reduced_layer});
   }
   // An embedding that is the head, too, may lie on the rank of both once.
-  if (context.expansion.model.tied_embeddings && held.size() > 1) {
+  if (expansion.model.tied_embeddings && held.size() > 1) {
     held.front().lower_by(held[1]);
   }
+  return held;
+}
+
+LayerFloor::Holding LayerFloor::holding_of(const StepContext& context) const {
+  const std::vector<HeldUnit> held = held_units(context);
+  const ExpansionContext& expansion = context.expansion;
+  const TrafficRule rule = traffic_rule(expansion.plan, expansion.training, expansion.software);
+  const bool moves = rule.forward_gather == Frequency::kEveryMicroBatch ||
+                     rule.backward_gather == Frequency::kEveryMicroBatch;
   Holding holding{held[0].passing, held[0].held.kept, held[0].held.input, {Held{}}, {},
                   {Seconds{}}};
   if (moves) {

@@ -90,6 +90,7 @@ class LayerFloor {
     Holding holding;
   };
   struct HeldUnit;
+  [[nodiscard]] std::vector<HeldUnit> held_units(const StepContext& context) const;
   [[nodiscard]] Work work_at(const StepContext& context);
   [[nodiscard]] Holding holding_of(const StepContext& context) const;
 
