@@ -24,7 +24,7 @@ page markup 0 project --model "$made/<img src=x onerror=ran=1>.yaml" --gpu h100_
 grep -F '<script>ran' "$made/pages/markup.html" >/dev/null && complain "a model's name is markup in the page"
 grep -F '<img src=x' "$made/pages/markup.html" >/dev/null && complain "a file's name is markup in the page"
 
-page project 0 project "$example/12_llama3.1_405b_h100/experiment.yaml" --set plan.vpp=2 --tokens 15T --price h100_sxm=2.50
+page project 4 project "$example/12_llama3.1_405b_h100/experiment.yaml" --set plan.vpp=2 --tokens 15T --price h100_sxm=2.50
 page project_trace 0 project "$example/12_llama3.1_405b_h100/experiment.yaml"
 page does_not_fit 3 project --model llama3.1_70b --gpu h100_sxm --nodes 1 --fsdp 8
 page does_not_divide 3 project --model llama3.1_70b --gpu h100_sxm --nodes 1 --tp 7
