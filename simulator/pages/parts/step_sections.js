@@ -27,9 +27,11 @@ function reasonSection(report) {
   if (report.feasible !== false || !report.reasons?.length) return null;
   const fit = report.nearest_fit;
   const lines = [...report.reasons];
-  if (fit) {
+  if (fit?.changes) {
     const changes = Object.entries(fit.changes).map(([key, value]) => `${key} ${value}`).join(" and ");
     lines.push(`It fits with ${changes}: ${rate(fit.tokens_per_second_per_gpu)} tokens/s/GPU, ${gib(fit.peak_memory_bytes)} at peak.`);
+  } else if (fit?.fewest_gpus) {
+    lines.push(`No plan near it fits; the fewest GPUs found with one that does are ${fit.fewest_gpus}.`);
   }
   const list = section("This plan cannot run", null, el("ul", { class: "plain" }, lines.map((line) => el("li", {}, line))));
   list.classList.add("reasons");

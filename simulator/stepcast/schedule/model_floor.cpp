@@ -11,6 +11,7 @@
 namespace stepcast {
 namespace {
 
+constexpr double kSumRounding = 1e-9;  // of differences of sums over layers, far more than it is
 constexpr std::size_t kMostKept = 64;  // divisions of the work, of which neighbours share one
 
 // Each layer a stage, on one rank of its own replica.
@@ -441,7 +442,7 @@ Bytes ModelFloor::memory() const {
                                              : max(own.gradients, in_flight));
     least = least ? min(*least, need) : need;
   }
-  return least.value_or(Bytes{});
+  return (1.0 - kSumRounding) * least.value_or(Bytes{});
 }
 
 }  // namespace stepcast

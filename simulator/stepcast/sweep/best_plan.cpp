@@ -45,10 +45,10 @@ bool details_recomputation(std::string_view key) {
 }
 
 void take_settings(const PlanSettings& changes, PlanSettings& settings) {
-  for (const auto& [key, value] : changes) {
-    std::erase_if(settings, [&key](const auto& known) { return known.first == key; });
-    if (value != "null") {
-      settings.emplace_back(key, value);
+  for (const auto& change : changes) {
+    std::erase_if(settings, [&change](const auto& known) { return known.first == change.first; });
+    if (change.second != "null") {
+      settings.push_back(change);
     }
   }
 }
