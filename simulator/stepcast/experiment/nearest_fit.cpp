@@ -7,7 +7,8 @@
 namespace stepcast {
 namespace {
 
-constexpr std::int64_t kMostNear = 4'000;    // near the plan
+constexpr std::int64_t kMostNear = 2'000;    // plans near the plan
+constexpr std::int64_t kMostTried = 20'000;  // plans on more GPUs
 constexpr std::int64_t kMostNodes = 16'384;  // that more GPUs are looked for on
 
 // A plan that runs on so many nodes, near that of `experiment`.
@@ -31,7 +32,7 @@ std::optional<std::int64_t> fewest_gpus(const Experiment& experiment, const Cost
   while (!running_on(experiment, cost, enough, tried)) {
     too_few = enough;
     enough *= 2;
-    if (enough > kMostNodes) {
+    if (enough > kMostNodes || tried > kMostTried) {
       return std::nullopt;
     }
   }
