@@ -57,7 +57,7 @@ bool cuts_balanced(std::int64_t layers, std::int64_t pp, std::int64_t vpp);
 bool cuts_layers(std::int64_t layers, std::int64_t pp, std::int64_t vpp);
 
 // The dispatcher of that name, if whatever `site` says of the exchange belongs to it, too.
-std::optional<Dispatcher> dispatcher_for(const Experiment& site, std::string_view name);
+std::optional<Dispatcher> dispatcher_for(const Experiment& site, std::string_view dispatcher);
 
 // Whether the software can run a schedule, as far as it says.
 bool is_offered(const SoftwareSpec& software, Schedule schedule);

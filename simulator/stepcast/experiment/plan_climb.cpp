@@ -41,12 +41,12 @@ std::optional<RunningPlan> PlanTrials::priced(const PlanChange& change, const Pa
   if (no_faster(projector_->step_at_least(no_faster))) {
     return std::nullopt;
   }
-  StepAtClock step = projector_->step();
+  const StepAtClock step = projector_->step();
   if (!step.keeps_limit || no_faster(step.time.step)) {
     return std::nullopt;
   }
   const double rate = projector_->rates(step.time.step).tokens_per_second_per_gpu;
-  return RunningPlan{change, plan, std::move(step), fullest(*memory), rate};
+  return RunningPlan{change, plan, step, fullest(*memory), rate};
 }
 
 std::optional<RunningPlan> PlanTrials::run(const PlanChange& change) {

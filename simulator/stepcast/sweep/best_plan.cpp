@@ -192,9 +192,8 @@ KeySet kept_keys(const SweepSource& experiment, const KeySet& free) {
     if (is_free(key, free)) {
       continue;
     }
-    if (key.starts_with("plan.") && unqualified(key) != "all") {
-      kept.insert(key);
-    } else if (key == "training.micro_batch_size") {
+    const bool of_plan = key.starts_with("plan.") && unqualified(key) != "all";
+    if (of_plan || key == "training.micro_batch_size") {
       kept.insert(key);
     } else if (key.starts_with("training.recompute") || details_recomputation(unqualified(key))) {
       kept.insert("training." + std::string(kRecomputeKey));
