@@ -160,7 +160,7 @@ constexpr std::array<std::pair<std::string_view, LoraTarget>, 11> kMatrixNames =
 
 ConfigNode with_own_names(ConfigNode list) {
   for (ConfigNode& item : list.items) {
-    const auto known =
+    const auto* const known =
         std::ranges::find(kMatrixNames, item.text, &std::pair<std::string_view, LoraTarget>::first);
     if (known != kMatrixNames.end()) {
       item.text = name(known->second);
