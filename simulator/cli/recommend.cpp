@@ -20,7 +20,8 @@ struct RecommendOptions {
 void check(const RecommendOptions& options) {
   Diagnostics diagnostics;
   if (options.limits.gpus.empty()) {
-    diagnostics.error({"recommend", 0, 0}, "name a GPU: --gpu h100_sxm (repeatable)");
+    diagnostics.error({"recommend", 0, 0},
+                      "name a GPU: --gpu h100_sxm (repeatable), or a --cluster that has one");
   }
   for (auto gpu = options.limits.gpus.begin(); gpu != options.limits.gpus.end(); ++gpu) {
     if (std::find(options.limits.gpus.begin(), gpu, *gpu) != gpu) {
@@ -33,9 +34,14 @@ void check(const RecommendOptions& options) {
   diagnostics.throw_if_any();
 }
 
-int run_recommend(const RecommendOptions& options, const GlobalOptions& global) {
-  check(options);
+int run_recommend(RecommendOptions options, const GlobalOptions& global) {
   const Simulator simulator = simulator_of(global);
+  const auto cluster = options.experiment.site.find("--cluster");
+  if (options.limits.gpus.empty() && cluster != options.experiment.site.end()) {
+    const std::string gpu = simulator.gpu_of_cluster(cluster->second);
+    options.limits.gpus.insert(options.limits.gpus.end(), gpu.empty() ? 0 : 1, gpu);
+  }
+  check(options);
   ExperimentOptions named = options.experiment;
   named.site["--gpu"] =
       options.limits.gpus.front();  // an experiment made from options alone needs one

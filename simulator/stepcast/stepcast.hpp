@@ -224,10 +224,10 @@ class Simulator {
   [[nodiscard]] static std::vector<KeyOption> key_options();
   // Our key for what a framework calls so ("tensor_model_parallel_size"); empty: none.
   [[nodiscard]] static std::string key_called(const std::string& word);
-  // The GPU of a cluster of list(Listing::kCluster); empty if there is none of that name.
   // Whether an experiment may name a model so: list(Listing::kModel), or a repository of
   // huggingface.co that is one of them.
   [[nodiscard]] bool is_model(const std::string& name) const;
+  // The GPU of a cluster of list(Listing::kCluster) or of a cluster's file; empty if there is none.
   [[nodiscard]] std::string gpu_of_cluster(const std::string& cluster) const;
   // The backends of the roles that files of measurements have rows of: "gemm=measured:a,b".
   [[nodiscard]] std::vector<std::string> measured_backends(

@@ -54,7 +54,13 @@ done
 example=examples/04_llama3.1_8b_mi300x/experiment.yaml
 for command in project memory; do
   diff <("$stepcast" $command - <$example) <("$stepcast" $command $example) >/dev/null || complain "$command - differs"
+  # A pipe gives its text once.
+  diff <(cat $example | "$stepcast" $command -) <("$stepcast" $command $example) >/dev/null || complain "$command of a pipe differs"
 done
+# Also where a batch and a plan are chosen, for which nothing is read again.
+grep -v -e '^plan' -e global_batch_size $example >"$made/open.yaml"
+diff <(cat "$made/open.yaml" | "$stepcast" project -) <("$stepcast" project "$made/open.yaml") >/dev/null ||
+  complain "a pipe without a batch and a plan differs"
 "$stepcast" validate - <tests/validation/pair_steps.jsonl | holds step_time_s || complain "validate - has no rows"
 operator='{"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}'
 diff <("$stepcast" cost --gpu h100_sxm - <<<"$operator") <("$stepcast" cost --gpu h100_sxm <<<"$operator") >/dev/null ||

@@ -91,7 +91,7 @@ import json, sys
 for column in json.load(open(sys.argv[1]))["columns"]:
     searched = column["searched"]
     counted = searched["priced"] + searched["bounded"] + sum(searched["refused"].values())
-    assert counted == searched["plans"] and 0 <= searched["priced"] < searched["plans"] / 2, searched
+    assert counted == searched["plans"] and 0 < searched["priced"] < searched["plans"] / 2, searched
 PY
 exits 0 compare "${small[@]}" --gpu h100_sxm --gpu mi300x --best-plan --tp 2 --format json --threads 3
 cmp -s "$made/out" "$made/searched" || complain "three threads find something else"

@@ -30,6 +30,7 @@ same --model deepseek_v3 --gpu h800 --nodes 32 --pp 16 --ep 32 --schedule dualpi
   --set plan.stage_layout=balanced
 same --model llama3.1_70b --gpu h200_sxm --nodes 4 --tp 8 --gpu-clock-mhz 1400 --power-limit '500 W'
 same --model llama3.1_8b --gpu h100_sxm --nodes 1 --tp 3
+same --model llama3.1_8b --gpu h100_sxm --gpus 2 --set 'training.lora={rank: 8}'
 # A model in a file of the user's own, and a table of measurements that lies elsewhere.
 mkdir "$made/own"
 sed 's/^name: .*/name: mine/' configs/models/llama3.2_1b.yaml >"$made/own/mine.yaml"
@@ -45,4 +46,7 @@ same "$made/own/experiment.yaml"
 "$stepcast" project --model llama3.1_8b --gpu h100_sxm --nodes 1 --format json >"$made/report.json"
 "$stepcast" project "$made/report.json" --tp 2 --nodes 2 --format json >"$made/again.json"
 grep -q '"tp": 2' "$made/again.json" && grep -q '"nodes": 2' "$made/again.json" || complain "options on top do not count"
+# What is chosen anew is no longer said to be what a search chose.
+grep -q 'no plan given' "$made/report.json" || complain "a plan that was searched is not said so"
+grep -q 'no plan given' "$made/again.json" && complain "a plan with options on top is said to be searched"
 exit $failed

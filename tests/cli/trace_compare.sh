@@ -58,7 +58,7 @@ says '"version": '
 exits 0 "$made/experiment.yaml" "$made/rank0.json" "$made/rank1.json.gz"
 says '^  1  .* 1  *0.03$'
 says '^  0.04  all_gather 1.953 KiB / 2  *0.02  *0.03  1$'
-exits 0 --model llama3.1_8b --gpu h200_sxm "$made/rank0.json" --format csv --out "$made/file"
+exits 0 --model llama3.1_8b --gpu h200_sxm --mbs 1 "$made/rank0.json" --format csv --out "$made/file"
 [ ! -s "$made/out" ] || complain "--out prints as well"
 grep -q '^operator,gemm,4096 x 4096 x 4096,' "$made/file" || complain "no row of the product in CSV"
 for packed in cat gzip; do

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many of which GPUs a training run needs: the answers, what lies between them, and all that was tried.
-const answerKinds = [["fewest", "fewest GPUs"], ["cheapest", "cheapest"], ["fastest", "fastest"]];
+const answerKinds = [["fewest", "fewest GPUs"], ["cheapest", "cheapest"], ["fewest_gpu_hours", "fewest GPU-hours"], ["fastest", "fastest"]];
 
 const priceText = (run) => (run.price === undefined ? "–" : `${large(run.price)} ${run.currency}`);
 const energyText = (run) => (run.energy_kwh >= 1e4 ? `${large(run.energy_kwh / 1000)} MWh` : `${figure(run.energy_kwh)} kWh`);
@@ -23,14 +23,12 @@ const figured = (path, key, text) => el("span", { "data-figure": `${path}.${key}
 
 // The best of all GPUs in each respect; prices are compared among those that have one.
 function answerTiles(one) {
-  const measured = { fewest: (run) => run.gpus, cheapest: (run) => run.price ?? run.gpu_hours, fastest: (run) => run.days };
+  const measured = { fewest: (run) => run.gpus, cheapest: (run) => run.price, fewest_gpu_hours: (run) => run.gpu_hours, fastest: (run) => run.days };
   return el("div", { class: "tiles" }, answerKinds.map(([kind, name]) => {
     const all = one.answers.map((answer, i) => ({ gpu: answer.gpu, path: `answers.${i}.${kind}`, run: answer[kind] })).filter(({ run }) => run);
-    const priced = all.filter(({ run }) => run.price !== undefined);
-    const among = kind === "cheapest" && priced.length ? priced : all;
-    if (!among.length) return null;
-    const { gpu, path, run } = among.reduce((a, b) => (measured[kind](b.run) < measured[kind](a.run) ? b : a));
-    return tile({ name, lead: kind === "cheapest", value: `${count(run.gpus)} x ${gpu}`, figure: `${path}.gpus`, under: [
+    if (!all.length) return null;
+    const { gpu, path, run } = all.reduce((a, b) => (measured[kind](b.run) < measured[kind](a.run) ? b : a));
+    return tile({ name, lead: kind === "cheapest" || kind === "fewest_gpu_hours", value: `${count(run.gpus)} x ${gpu}`, figure: `${path}.gpus`, under: [
       el("b", {}, figured(path, "days", `${daysText(run.days)} days`)), endsText(run.interval_80?.days, daysText),
       run.price === undefined ? `${large(run.gpu_hours)} GPU-hours` : el("b", {}, figured(path, "price", priceText(run))),
       run.price === undefined ? null : endsText(run.interval_80?.price, large), figured(path, "energy_kwh", energyText(run))] });

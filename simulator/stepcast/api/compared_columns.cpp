@@ -28,13 +28,25 @@
 namespace stepcast {
 namespace {
 
-// The experiments of all columns; throws with the problems of all of them, each once.
-std::vector<Experiment> experiments_of(const std::vector<ColumnSource>& columns,
+// What all columns are read from; throws with the problems of all of them, each once.
+std::vector<ExperimentTree> trees_of(const std::vector<ColumnSource>& columns,
+                                     const DataRoot& data) {
+  std::vector<ExperimentTree> trees;
+  ProblemSet problems;
+  for (const ColumnSource& column : columns) {
+    problems.collect([&] { trees.push_back(tree_of(column.experiment, data)); });
+  }
+  problems.throw_if_any();
+  return trees;
+}
+
+// Likewise.
+std::vector<Experiment> experiments_of(const std::vector<ExperimentTree>& trees,
                                        const DataRoot& data) {
   std::vector<Experiment> experiments;
   ProblemSet problems;
-  for (const ColumnSource& column : columns) {
-    problems.collect([&] { experiments.push_back(experiment_of(column.experiment, data)); });
+  for (const ExperimentTree& tree : trees) {
+    problems.collect([&] { experiments.push_back(read_experiment(tree.root, tree.folder, data)); });
   }
   problems.throw_if_any();
   return experiments;
@@ -69,7 +81,8 @@ class Comparison {
       : sources_(sources),
         settings_(settings),
         data_(data),
-        experiments_(experiments_of(sources, data)),
+        trees_(trees_of(sources, data)),
+        experiments_(experiments_of(trees_, data)),
         prices_(prices_of(settings.prices, gpus_of(experiments_), "no column has")),
         costs_(cost_models_of(experiments_, data)),
         known_(load_accuracy(data)),
@@ -91,7 +104,7 @@ class Comparison {
       return;
     }
     // The GPU may be one of the columns alone.
-    const ExperimentTree input = tree_of(sources_.front().experiment, data_);
+    const ExperimentTree& input = trees_.front();
     const std::vector<std::size_t> ranked = ranked_columns();
     SavedPlans plans(settings_.save, input.root, input.folder, ranked.size(), data_);
     for (const std::size_t i : ranked) {
@@ -109,9 +122,7 @@ class Comparison {
     if (settings_.best_plan) {
       return with_best_plan(i);
     }
-    if (!experiments_[i].plan.given) {
-      settle_missing_plan(experiments_[i], costs_[i], given_keys(sources_[i].experiment, data_));
-    }
+    settle_missing_plan(experiments_[i], costs_[i], given_keys(trees_[i]));
     return {sources_[i].options, projections_of({experiments_[i]}, costs_[i], known_).front(),
             std::nullopt};
   }
@@ -119,7 +130,11 @@ class Comparison {
   // With the best of all plans, which the experiment gets, unless its own is as fast; those that
   // are given narrow them.
   ComparedColumn with_best_plan(std::size_t i) {
-    const SweepSource source = sweep_source_of(with_usual_batch(sources_[i].experiment, data_));
+    SweepSource source = sweep_source_of(sources_[i].experiment);
+    if (lacks_batch(overridden_sweep(source))) {
+      source.overrides.insert(source.overrides.begin(),
+                              assumed_batch(experiments_[i].training.global_batch_size));
+    }
     const KeySet kept = kept_keys(source, free_);
     const SweepSpace space = read_sweep(with_all_plans(source, free_), data_);
     PlanQuestion question{kept, {}};
@@ -134,9 +149,7 @@ class Comparison {
     const bool stays =
         own && own->feasible() &&
         (!found.best || own->tokens_per_second_per_gpu >= found.tokens_per_second_per_gpu);
-    if (stays) {
-      found.searched.settings.clear();
-    }
+    found.searched.settings = stays ? PlanSettings{} : settings_on(source, free_, found);
     return {sources_[i].options,
             stays ? std::move(*own) : projection_with(found, experiments_[i], costs_[i], known_),
             found.searched};
@@ -160,6 +173,7 @@ class Comparison {
   const std::vector<ColumnSource>& sources_;
   const CompareSettings& settings_;
   const DataRoot& data_;
+  std::vector<ExperimentTree> trees_;
   std::vector<Experiment> experiments_;
   std::map<std::string, GpuHourPrice> prices_;
   std::vector<CostModel> costs_;

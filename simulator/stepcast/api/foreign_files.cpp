@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of the public header that read and write files of other programs.
 
+#include <utility>
+
 #include "frameworks/framework_table.hpp"
 #include "frameworks/hf_config.hpp"
 #include "frameworks/imported_experiment.hpp"
@@ -96,7 +98,11 @@ Exported Simulator::export_files(const std::string& framework,
     if (to.export_to == nullptr) {
       throw ConfigError({"framework", 0, 0}, "nothing is written for '" + framework + "'");
     }
-    const std::vector<ExportedFile> files = exported(to, tree.root, tree.folder, data);
+    Job job = job_of(tree, data);
+    // A plan that was searched is written as what was found, which the files then state.
+    const bool searched = std::exchange(job.experiment.named.plan_assumed, false);
+    const ConfigNode root = searched ? settled_experiment(job.experiment) : tree.root;
+    const std::vector<ExportedFile> files = exported(to, root, tree.folder, data);
     Exported result{{}, told_of_export(files)};
     for (const ExportedFile& file : files) {
       result.files.emplace_back(file.name, file.text);

@@ -152,10 +152,6 @@ Location place_of(const Assignment& given, const std::string& field) {
 }
 
 ExperimentTree tree_of(const ExperimentSource& source, const DataRoot& data) {
-  return given_tree_of(with_usual_batch(source, data), data);
-}
-
-ExperimentTree given_tree_of(const ExperimentSource& source, const DataRoot& data) {
   ExperimentTree tree =
       source.file.empty()
           ? ExperimentTree{parse_config(source.text, name_of(source)), source.folder}
@@ -164,6 +160,7 @@ ExperimentTree given_tree_of(const ExperimentSource& source, const DataRoot& dat
     tree.folder.clear();
   }
   apply_overrides(tree.root, overrides_of(source, tree.folder));
+  fill_batch(tree, data);
   return tree;
 }
 
@@ -187,17 +184,18 @@ SweepSource sweep_source_of(const ExperimentSource& source) {
 }
 
 Job job_of(const ExperimentSource& source, const DataRoot& data) {
-  Experiment experiment = experiment_of(source, data);
+  return job_of(tree_of(source, data), data);
+}
+
+Job job_of(const ExperimentTree& tree, const DataRoot& data) {
+  Experiment experiment = read_experiment(tree.root, tree.folder, data);
   CostModel cost = cost_model_of(experiment, data);
-  if (!experiment.plan.given) {
-    settle_missing_plan(experiment, cost, given_keys(source, data));
-  }
+  settle_missing_plan(experiment, cost, given_keys(tree));
   return {std::move(experiment), std::move(cost)};
 }
 
-KeySet given_keys(const ExperimentSource& source, const DataRoot& data) {
+KeySet given_keys(const ExperimentTree& tree) {
   KeySet given;
-  const ExperimentTree tree = given_tree_of(source, data);
   if (states_dispatcher(tree.root)) {
     given.insert("plan.dispatcher");
   }
@@ -213,9 +211,12 @@ KeySet given_keys(const ExperimentSource& source, const DataRoot& data) {
   return given;
 }
 
+Projection expected_of(const Job& job, const DataRoot& data) {
+  return projections_of({job.experiment}, job.cost, load_accuracy(data)).front();
+}
+
 Projection projection_of(const Job& job, const DataRoot& data) {
-  Projection projection = project(job.experiment, job.cost);
-  projection.expected_error = expected_error(load_accuracy(data), job.experiment);
+  Projection projection = expected_of(job, data);
   projection.nearest_fit = nearest_fit(projection, job.experiment, job.cost);
   return projection;
 }

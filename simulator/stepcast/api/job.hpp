@@ -28,9 +28,8 @@ std::filesystem::path folder_of(const TextSource& source);
 // What problems of an assignment to a field of settings are told under: "price h100_sxm=0".
 Location place_of(const Assignment& given, const std::string& field);
 
-// With every setting applied. Throws ConfigError.
-ExperimentTree given_tree_of(const ExperimentSource& source, const DataRoot& data);
-// The same with the usual batch where none is given (usual_batch.hpp).
+// With every setting applied, and the usual batch where none is given (usual_batch.hpp). Throws
+// ConfigError.
 ExperimentTree tree_of(const ExperimentSource& source, const DataRoot& data);
 Experiment experiment_of(const ExperimentSource& source, const DataRoot& data);
 // With every setting to be applied.
@@ -42,8 +41,11 @@ struct Job {
   CostModel cost;
 };
 Job job_of(const ExperimentSource& source, const DataRoot& data);
+Job job_of(const ExperimentTree& tree, const DataRoot& data);
 
-// With the error to expect, and of a plan that does not fit the nearest that does.
+// With the error to expect.
+Projection expected_of(const Job& job, const DataRoot& data);
+// With that, and of a plan that does not fit the nearest that does.
 Projection projection_of(const Job& job, const DataRoot& data);
 // With the plan that a search found, which the experiment gets, or else with the reasons why there
 // is none; the error to expect is that of the `known` runs.
@@ -52,9 +54,9 @@ Projection projection_with(const BestPlan& found, Experiment& experiment, const 
 // With the shares of the constants that the time rests on.
 Projection with_provenance(const Job& job, Projection projection);
 
-// What the source gives and a search for a missing plan keeps: its dispatcher, its micro-batch, its
-// recomputation.
-KeySet given_keys(const ExperimentSource& source, const DataRoot& data);
+// What an experiment gives and a search for a missing plan keeps: its dispatcher, its micro-batch,
+// its recomputation.
+KeySet given_keys(const ExperimentTree& tree);
 
 std::vector<std::string> gpus_of(const std::vector<Experiment>& experiments);
 

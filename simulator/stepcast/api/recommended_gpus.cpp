@@ -65,14 +65,12 @@ Experiment experiment_of(const SweepSource& source, const DataRoot& data) {
 // The work with a batch that frameworks of this size train with, where it gives none.
 SweepSource with_batch_of_all(const SweepSource& work, const std::string& gpu,
                               const DataRoot& data) {
-  const ConfigNode root = tree_of(work);
-  const ConfigNode* training = root.find("training");
-  if (training != nullptr && training->find("global_batch_size") != nullptr) {
+  if (!lacks_batch(tree_of(work))) {
     return work;
   }
   const auto with_batch = [&work](std::int64_t sequences) {
     SweepSource whole = work;
-    whole.overrides.emplace_back("training.global_batch_size=" + std::to_string(sequences));
+    whole.overrides.push_back(assumed_batch(sequences));
     return whole;
   };
   // Without a batch there is no experiment to read: one of many sequences stands in for it.

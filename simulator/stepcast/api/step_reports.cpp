@@ -71,12 +71,7 @@ Explanation explanation_of(const Job& job) { return explain(job.experiment, job.
 }  // namespace
 
 StepProjection Simulator::project(const ExperimentSource& experiment) const {
-  return answer_of([&] {
-    const Job job = job_of(experiment, {data_});
-    Projection projection = stepcast::project(job.experiment, job.cost);
-    projection.expected_error = expected_error(load_accuracy({data_}), job.experiment);
-    return step_of(projection);
-  });
+  return answer_of([&] { return step_of(expected_of(job_of(experiment, {data_}), {data_})); });
 }
 
 Report Simulator::project_report(const ExperimentSource& experiment, const ReportForm& form,

@@ -98,9 +98,8 @@ TraceState state_of(const std::string& word, const MeasuredStep& step) {
 
 StepComparison comparison_of(const ExperimentSource& source,
                              const TraceComparisonSettings& settings, const DataRoot& data) {
-  Experiment experiment = experiment_of(source, data);
+  const auto [experiment, cost] = job_of(source, data);
   std::vector<MeasuredStep> steps = measured_steps(settings);
-  const CostModel cost = cost_model_of(experiment, data);
   ComparisonInput input;
   if (steps.size() > 1) {
     input.ranks = rank_waiting(steps, settings.traces);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "stepcast/api/job.hpp"
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
@@ -13,15 +12,22 @@ namespace {
 constexpr const char* kBatch = "global_batch_size";
 
 // Told under the place where values stand in for what nobody gave.
-ExperimentSource with_batch(ExperimentSource source, std::int64_t sequences) {
-  source.settings.insert(source.settings.begin(), Assignment("training." + std::string(kBatch) +
-                                                                 "=" + std::to_string(sequences),
-                                                             kAssumedPlace));
-  return source;
+void set_batch(ConfigNode& root, std::int64_t sequences) {
+  apply_overrides(root, {assumed_batch(sequences)});
 }
 
-bool lacks_batch(const ConfigNode& root) {
-  const ConfigNode* training = root.find("training");
+}  // namespace
+
+Override assumed_batch(std::int64_t sequences) {
+  return {"training." + std::string(kBatch) + "=" + std::to_string(sequences), kAssumedPlace};
+}
+
+std::int64_t usual_batch(std::int64_t sequence_length) {
+  return std::max<std::int64_t>(1, kUsualTokens / sequence_length);
+}
+
+bool lacks_batch(const ConfigNode& experiment) {
+  const ConfigNode* training = experiment.find("training");
   if (training == nullptr || training->kind != ConfigNode::Kind::kMapping) {
     return false;
   }
@@ -29,28 +35,19 @@ bool lacks_batch(const ConfigNode& root) {
   return batch == nullptr || batch->kind == ConfigNode::Kind::kNull;
 }
 
-}  // namespace
-
-std::int64_t usual_batch(std::int64_t sequence_length) {
-  return std::max<std::int64_t>(1, kUsualTokens / sequence_length);
-}
-
-ExperimentSource with_usual_batch(const ExperimentSource& source, const DataRoot& data) {
-  bool lacks = false;
+void fill_batch(ExperimentTree& tree, const DataRoot& data) {
+  if (!lacks_batch(tree.root)) {
+    return;
+  }
+  // Without a batch there is no experiment to read: one of any size stands in for it.
+  set_batch(tree.root, kUsualTokens);
   try {
-    lacks = lacks_batch(given_tree_of(source, data).root);
-    if (!lacks) {
-      return source;
-    }
-    // Without a batch there is no experiment to read: one of any size stands in for it.
-    const ExperimentTree tree = given_tree_of(with_batch(source, kUsualTokens), data);
     const Experiment experiment = read_experiment(tree.root, tree.folder, data);
     const std::int64_t together = experiment.cluster.gpus() * experiment.training.micro_batch_size;
     const std::int64_t usual = usual_batch(experiment.training.sequence_length);
-    return with_batch(source, (usual + together - 1) / together * together);
+    set_batch(tree.root, (usual + together - 1) / together * together);
   } catch (const ConfigError&) {
     // What is wrong is told where the experiment is read, the batch that is not there excepted.
-    return lacks ? with_batch(source, kUsualTokens) : source;
   }
 }
 

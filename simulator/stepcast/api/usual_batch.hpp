@@ -4,8 +4,9 @@
 
 #include <cstdint>
 
+#include "stepcast/config/config_node.hpp"
+#include "stepcast/experiment/reported_input.hpp"
 #include "stepcast/hardware/data_root.hpp"
-#include "stepcast/inputs.hpp"
 
 namespace stepcast {
 
@@ -17,9 +18,14 @@ inline constexpr std::int64_t kUsualTokens = std::int64_t{1} << 23;
 // Sequences of such a batch, 1 at least.
 std::int64_t usual_batch(std::int64_t sequence_length);
 
-// With a batch where the experiment gives none: the usual one, or the least multiple of its ranks'
-// micro-batches above that, so that it divides however they are laid out. What cannot be read stays
-// as it is.
-ExperimentSource with_usual_batch(const ExperimentSource& source, const DataRoot& data);
+// What sets a batch that nobody gave, told under the place of such values.
+Override assumed_batch(std::int64_t sequences);
+
+bool lacks_batch(const ConfigNode& experiment);
+
+// Sets a batch where the experiment gives none: the usual one, or the least multiple of its ranks'
+// micro-batches above that, so that it divides however they are laid out. Of an experiment that
+// cannot be read it is any batch.
+void fill_batch(ExperimentTree& tree, const DataRoot& data);
 
 }  // namespace stepcast

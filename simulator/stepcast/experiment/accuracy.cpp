@@ -139,7 +139,7 @@ std::string basis_of(const Runs& near, const RunTraits& run, const ErrorDistribu
   if (run.own_part != OwnPart::kNone) {
     const std::string unit = run.own_part == OwnPart::kLikeAGpu ? "GPU" : "architecture";
     text += "; wider for a part of your own: " + count_text(of.held_out_units, "whole " + unit) +
-            ", each held out, are off the others by " + significant(100.0 * of.between_gpus, 2) +
+            ", each held out, are off the others by " + significant(100.0 * of.held_out_spread, 2) +
             " %";
   } else if (of.between_gpus > 0.0) {
     text += "; wider, for no run is on " + run.gpu;

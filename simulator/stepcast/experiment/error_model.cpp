@@ -246,19 +246,19 @@ std::optional<ErrorDistribution> error_distribution(const RunTraits& run,
   const double spread =
       pooled_spread(sources, run, priors, [&](const Errors&) { return centre.value; });
   double apart = gpus.contains(run.gpu) ? 0.0 : variance_between(gpus, priors);
-  if (run.own_part != OwnPart::kNone) {
-    apart = std::max(apart, variance_of_held_out(units));
-  }
+  const bool own = run.own_part != OwnPart::kNone;
+  const double held_out = own ? variance_of_held_out(units) : 0.0;
+  apart = std::max(apart, held_out);
   const double other = sets.contains(run.software) ? 0.0 : variance_between(sets, priors);
   const double uncertain = 1.0 + 1.0 / (centre.runs + priors.centre_runs);
-  return ErrorDistribution{
-      .centre = centre.value,
-      .spread = std::sqrt(spread * spread * uncertain + apart + other),
-      .within = spread_within(errors, run, priors),
-      .degrees = priors.spread_runs + centre.runs,
-      .between_gpus = std::sqrt(apart),
-      .between_software = std::sqrt(other),
-      .held_out_units = run.own_part == OwnPart::kNone ? 0 : std::ssize(units)};
+  return ErrorDistribution{.centre = centre.value,
+                           .spread = std::sqrt(spread * spread * uncertain + apart + other),
+                           .within = spread_within(errors, run, priors),
+                           .degrees = priors.spread_runs + centre.runs,
+                           .between_gpus = std::sqrt(apart),
+                           .between_software = std::sqrt(other),
+                           .held_out_units = own ? std::ssize(units) : 0,
+                           .held_out_spread = std::sqrt(held_out)};
 }
 
 }  // namespace stepcast

@@ -43,7 +43,11 @@ class ExperimentReader {
     collect(diagnostics_, [this] { read_cluster_section(); });
     read_training_section_of(top_.required_mapping("training"));
     if (std::optional<MappingReader> plan = top_.optional_mapping("plan")) {
-      experiment_.named.plan_assumed = plan->node().location().file == kAssumedPlace;
+      const std::vector<ConfigEntry>& keys = plan->node().entries;
+      experiment_.named.plan_assumed =
+          !keys.empty() && std::ranges::all_of(keys, [](const ConfigEntry& entry) {
+            return entry.value.location().file == kAssumedPlace;
+          });
       experiment_.plan = read_plan(std::move(*plan));
     }
     collect(diagnostics_, [this] { read_software_section(); });
@@ -149,6 +153,10 @@ class ExperimentReader {
     } else {
       spec.nodes = std::max<std::int64_t>(1, gpus / per_node);
       spec.gpus_per_node = std::min(gpus, per_node);
+      if (gpus < per_node) {  // said as what it comes to, for whoever takes the report up again
+        experiment_.cluster_given.entries.push_back(
+            {"gpus_per_node", 0, 0, scalar_at(*given, std::to_string(gpus))});
+      }
     }
   }
 
@@ -282,6 +290,13 @@ class ExperimentReader {
       const ConfigNode* value = training.node().find(key);
       if (value != nullptr && value->location().file == kAssumedPlace) {
         experiment_.named.training_assumed.emplace_back(key);
+      }
+    }
+    const ConfigNode* lora = training.node().find("lora");
+    if (lora != nullptr && lora->kind == ConfigNode::Kind::kMapping) {
+      const ConfigNode* targets = lora->find("targets");
+      if (targets == nullptr || targets->location().file == kAssumedPlace) {
+        experiment_.named.training_assumed.emplace_back(kLoraTargets);
       }
     }
     TrainingSection section = read_training_section(training);

@@ -22,6 +22,8 @@ namespace stepcast {
 
 // Where values are written that stand in for what nobody gave.
 inline constexpr const char* kAssumedPlace = "command line";
+// The one of training_assumed that lies inside another key.
+inline constexpr const char* kLoraTargets = "lora.targets";
 
 // As the data folder calls the parts of an experiment; empty where a part has no name there.
 struct NamedParts {

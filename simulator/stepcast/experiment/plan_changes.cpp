@@ -11,9 +11,6 @@
 namespace stepcast {
 namespace {
 
-constexpr std::int64_t kMostContext = 64;     // ranks of cp
-constexpr std::int64_t kLeastTokens = 256;    // of a sequence that cp leaves a rank
-constexpr std::int64_t kMostMicroBatch = 16;  // sequences
 constexpr const char* kNotGiven = "null";
 
 std::string text_of_switch(bool on) { return on ? "true" : "false"; }
@@ -167,10 +164,8 @@ class Neighbours {
   }
 
   void add_sharding() {
-    for (const char* key : {"plan.zero", "plan.fsdp", "plan.hsdp", "plan.fsdp_reshard"}) {
-      if (stays(key)) {
-        return;
-      }
+    if (keeps_sharding(kept_)) {
+      return;
     }
     for (const Sharding& sharding : shardings()) {
       PlanChange& change = add();
@@ -341,6 +336,12 @@ class Neighbours {
 };
 
 }  // namespace
+
+bool keeps_sharding(const KeySet& kept) {
+  return std::ranges::any_of(kShardingKeys, [&kept](std::string_view key) {
+    return kept.contains("plan." + std::string(key));
+  });
+}
 
 PlanChange unchanged_plan(const Experiment& experiment, const ParallelPlan& settled) {
   PlanChange change{{}, experiment.plan, experiment.training};

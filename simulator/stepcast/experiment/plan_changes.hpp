@@ -3,11 +3,13 @@
 // sharding, another pipeline, another micro-batch or another recomputation.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,21 @@ using PlanSettings = std::vector<std::pair<std::string, std::string>>;
 
 // Keys by their full names, "plan.tp".
 using KeySet = std::set<std::string, std::less<>>;
+
+// The keys of a plan that searches choose, beside the dispatcher; of the first ones how states are
+// shared.
+inline constexpr std::array<std::string_view, 4> kShardingKeys = {"zero", "fsdp", "hsdp",
+                                                                  "fsdp_reshard"};
+inline constexpr std::array<std::string_view, 9> kDividingKeys = {
+    "tp", "sequence_parallel", "cp", "ep", "etp", "pp", "vpp", "schedule", "stage_layout"};
+
+// Whether any of `kept` says how states are shared.
+bool keeps_sharding(const KeySet& kept);
+
+// What single changes leave alone.
+inline constexpr std::int64_t kMostContext = 64;     // ranks of cp
+inline constexpr std::int64_t kLeastTokens = 256;    // of a sequence that cp leaves a rank
+inline constexpr std::int64_t kMostMicroBatch = 16;  // sequences
 
 // A plan and a recipe, and the settings that make them of those of an experiment.
 struct PlanChange {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stepcast/cost/price_cache.hpp"
+#include "stepcast/plan/plan_keys.hpp"
 
 namespace stepcast {
 namespace {
@@ -28,21 +29,30 @@ ResolvedPlan PlanTrials::settled(const PlanChange& change) {
   return settle_plan(change.plan, site_->model, change.training, site_->cluster, site_->software);
 }
 
+void PlanTrials::refuse(std::string_view reason) { ++searched_.refused[std::string(reason)]; }
+
 std::optional<RunningPlan> PlanTrials::priced(const PlanChange& change, const ParallelPlan& plan,
                                               double than) {
   projector_->take(plan, change.training);
   const std::optional<std::vector<StageMemory>> memory = projector_->memory_if_it_fits();
   if (!memory) {
+    refuse(kRefusedByMemory);
     return std::nullopt;
   }
   const auto no_faster = [&](Seconds step) {
     return projector_->rates(step).tokens_per_second_per_gpu <= than;
   };
   if (no_faster(projector_->step_at_least(no_faster))) {
+    ++searched_.bounded;
     return std::nullopt;
   }
   const StepAtClock step = projector_->step();
-  if (!step.keeps_limit || no_faster(step.time.step)) {
+  if (!step.keeps_limit) {
+    refuse(kRefusedByPower);
+    return std::nullopt;
+  }
+  ++searched_.priced;
+  if (no_faster(step.time.step)) {
     return std::nullopt;
   }
   const double rate = projector_->rates(step.time.step).tokens_per_second_per_gpu;
@@ -50,8 +60,7 @@ std::optional<RunningPlan> PlanTrials::priced(const PlanChange& change, const Pa
 }
 
 std::optional<RunningPlan> PlanTrials::run(const PlanChange& change) {
-  const ResolvedPlan resolved = settled(change);
-  return resolved.reasons.empty() ? priced(change, resolved.plan, 0.0) : std::nullopt;
+  return fastest({change}, 0.0);
 }
 
 std::vector<PlanTrials::Candidate> PlanTrials::candidates(const std::vector<PlanChange>& changes,
@@ -60,17 +69,22 @@ std::vector<PlanTrials::Candidate> PlanTrials::candidates(const std::vector<Plan
   const auto never_enough = [](Seconds) { return false; };
   for (std::size_t i = 0; i < changes.size(); ++i) {
     ResolvedPlan resolved = settled(changes[i]);
+    ++searched_.plans;
     if (!resolved.reasons.empty()) {
+      refuse(resolved.reasons.front().rule());
       continue;
     }
     projector_->take(resolved.plan, changes[i].training);
     if (projector_->floor_of_memory() > site_->cluster.device.hbm.capacity) {
+      refuse(kRefusedByMemory);
       continue;
     }
     const double at_most =
         projector_->rates(projector_->floor_of_step(never_enough)).tokens_per_second_per_gpu;
     if (at_most > than) {
       open.push_back({i, std::move(resolved.plan), at_most});
+    } else {
+      ++searched_.bounded;
     }
   }
   std::ranges::stable_sort(open, std::ranges::greater{}, &Candidate::at_most);
@@ -80,10 +94,12 @@ std::vector<PlanTrials::Candidate> PlanTrials::candidates(const std::vector<Plan
 std::optional<RunningPlan> PlanTrials::fastest(const std::vector<PlanChange>& changes,
                                                double than) {
   std::optional<RunningPlan> best;
+  // Those that might be the fastest first.
   for (const Candidate& candidate : candidates(changes, than)) {
     const double known = best ? best->tokens_per_second_per_gpu : than;
     if (candidate.at_most <= known) {
-      break;  // all that follow are no faster
+      ++searched_.bounded;
+      continue;
     }
     if (std::optional<RunningPlan> found =
             priced(changes[candidate.index], candidate.plan, known)) {
@@ -157,28 +173,15 @@ PlanChange start_of(const Experiment& site, const KeySet& kept) {
   PlanChange start{{}, site.plan, site.training};
   PlanRequest& plan = start.plan;
   plan.given = true;
-  const auto reset = [&kept](const char* key, auto& member, const auto& value) {
-    if (!kept.contains(key)) {
-      member = value;
+  const PlanRequest usual;
+  const auto reset = [&](std::string_view key) {
+    if (!kept.contains("plan." + std::string(key))) {
+      plan_key(key)->copy(usual, plan);
     }
   };
-  const PlanRequest usual;
-  reset("plan.tp", plan.tp, usual.tp);
-  reset("plan.cp", plan.cp, usual.cp);
-  reset("plan.pp", plan.pp, usual.pp);
-  reset("plan.vpp", plan.vpp, usual.vpp);
-  reset("plan.ep", plan.ep, usual.ep);
-  reset("plan.etp", plan.etp, usual.etp);
-  reset("plan.dp", plan.dp, usual.dp);
-  reset("plan.fsdp", plan.fsdp, usual.fsdp);
-  reset("plan.hsdp", plan.hsdp, usual.hsdp);
-  reset("plan.fsdp_reshard", plan.fsdp_reshard, usual.fsdp_reshard);
-  reset("plan.sequence_parallel", plan.sequence_parallel, usual.sequence_parallel);
-  reset("plan.schedule", plan.schedule, usual.schedule);
-  if (!kept.contains("plan.stage_layout")) {
-    plan.layout.clear();
-    plan.stage_layers.clear();
-  }
+  std::ranges::for_each(kDividingKeys, reset);
+  std::ranges::for_each(kShardingKeys, reset);
+  reset("dp");
   return start;
 }
 
@@ -200,10 +203,6 @@ void say_settings(const Experiment& site, PlanChange& start) {
   if (plan.layout == "balanced") {
     settings.emplace_back("plan.stage_layout", plan.layout);
   }
-}
-
-bool keeps_sharding(const KeySet& kept) {
-  return kept.contains("plan.zero") || kept.contains("plan.fsdp") || kept.contains("plan.hsdp");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/plan_changes.hpp"
 #include "stepcast/experiment/plan_projector.hpp"
+#include "stepcast/result/sweep_summary.hpp"
 #include "stepcast/schedule/solved_pipelines.hpp"
 #include "stepcast/settle/settle_plan.hpp"
 
@@ -51,6 +52,8 @@ class PlanTrials {
   [[nodiscard]] const Experiment& site() const { return *site_; }
   // Plans that were settled so far.
   [[nodiscard]] std::int64_t tried() const { return tried_; }
+  // What became of those that run() and fastest() looked at; no settings.
+  [[nodiscard]] const SearchedPlans& searched() const { return searched_; }
 
  private:
   // A plan that divides and may be faster than another one: its step is at least this.
@@ -59,6 +62,7 @@ class PlanTrials {
     ParallelPlan plan;
     double at_most = 0.0;  // tokens/s/GPU
   };
+  void refuse(std::string_view reason);
   std::vector<Candidate> candidates(const std::vector<PlanChange>& changes, double than);
   std::optional<RunningPlan> priced(const PlanChange& change, const ParallelPlan& plan,
                                     double than);
@@ -66,6 +70,7 @@ class PlanTrials {
   std::unique_ptr<const Experiment> site_;  // stays where it is, as kept prices ask
   std::unique_ptr<PlanProjector> projector_;
   std::int64_t tried_ = 0;
+  SearchedPlans searched_;
 };
 
 // Plans from which climbs reach most of a space: pipelines of up to 16 ranks with ZeRO 1, each with

@@ -48,7 +48,10 @@ void note_assumed_training(Projection& p, const Experiment& experiment) {
   const ConfigNode written = written_training(experiment.training);
   std::vector<std::string> values;
   for (const std::string& key : experiment.named.training_assumed) {
-    values.push_back(key + " " + written.find(key)->text);
+    values.push_back(key + " " +
+                     (key == kLoraTargets ? text_list(written.find("lora")->find("targets")->items,
+                                                      ", ", &ConfigNode::text)
+                                          : written.find(key)->text));
   }
   if (!values.empty()) {
     p.notes.push_back(text_list(values) + " assumed: not given");

@@ -77,10 +77,18 @@ ConfigNode cluster_of_report(const ConfigNode& input) {
 // Values that nobody gave are said to be written where such values are.
 ConfigNode training_of_report(const ConfigNode& input, ConfigNode training) {
   const ConfigNode* assumed = input.find(kTrainingAssumed);
-  for (const ConfigNode& key : assumed == nullptr ? std::vector<ConfigNode>() : assumed->items) {
-    for (ConfigEntry& entry : training.entries) {
-      if (entry.key == key.text) {
+  const auto assume = [](ConfigNode& mapping, std::string_view key) {
+    for (ConfigEntry& entry : mapping.entries) {
+      if (entry.key == key) {
         entry.value.file = std::make_shared<const std::string>(kAssumedPlace);
+      }
+    }
+  };
+  for (const ConfigNode& key : assumed == nullptr ? std::vector<ConfigNode>() : assumed->items) {
+    assume(training, key.text);
+    for (ConfigEntry& entry : training.entries) {
+      if (entry.key == "lora" && key.text == kLoraTargets) {
+        assume(entry.value, "targets");
       }
     }
   }
@@ -128,7 +136,9 @@ ConfigNode experiment_of(const ConfigNode& input) {
       }
       copy.value = *given;
       if (input.find(kPlanAssumed) != nullptr) {
-        copy.value.file = std::make_shared<const std::string>(kAssumedPlace);
+        for (ConfigEntry& chosen : copy.value.entries) {
+          chosen.value.file = std::make_shared<const std::string>(kAssumedPlace);
+        }
       }
     } else if (is_one_of(entry.key, {"gpu", "nodes", "gpus", kClusterSettings, "software_date",
                                      kSoftwareAssumed, kTrainingAssumed, kPlanAssumed,

@@ -10,6 +10,7 @@
 
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/experiment/plan_changes.hpp"
 #include "stepcast/experiment/plan_fields.hpp"
 #include "stepcast/plan/plan_keys.hpp"
 #include "stepcast/plan/plan_text.hpp"
@@ -429,10 +430,12 @@ std::string kept_text(const SearchedPlans& searched) {
              : work + "; " + text_list(searched.kept) + " (--free KEY searches one of these)";
 }
 
-// As sweep_defaults.hpp and plan_changes.hpp have it.
-constexpr std::string_view kNeverTried =
-    "stages cut by hand, cp above 64 or under 256 tokens a rank, micro-batches above 16, schedules "
-    "that the software does not offer";
+// What searches leave out (experiment/plan_changes.hpp).
+std::string never_tried_text() {
+  return "stages cut by hand, cp above " + std::to_string(kMostContext) + " or under " +
+         std::to_string(kLeastTokens) + " tokens a rank, micro-batches above " +
+         std::to_string(kMostMicroBatch) + ", schedules that the software does not offer";
+}
 
 }  // namespace
 
@@ -444,7 +447,7 @@ std::string comparison_to_text(const std::vector<ComparedColumn>& columns, std::
   text += columns.front().searched
               ? line("plan", "each column's own: the most tokens/s/GPU of the plans looked at") +
                     line("kept as given", kept_text(*columns.front().searched)) +
-                    line("never tried", std::string(kNeverTried))
+                    line("never tried", never_tried_text())
               : "";
   text += "\n";
   text += tables(columns, width);

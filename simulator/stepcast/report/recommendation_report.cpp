@@ -210,8 +210,9 @@ std::string counts_text(const RecommendedGpu& gpu) {
                      gpus_of(gpu.candidates.front()) + " to " + gpus_of(gpu.candidates.back()) +
                      " GPUs, " + with_separators(plans) + " plans, " +
                      (proven ? "the best ones for sure" : "the best ones likely (--all: for sure)");
-  if (gpu.fewest && gpu.tried_from > 0) {
-    const Projection& p = gpu.candidates[*gpu.fewest].projection;
+  const Projection* fewest = gpu.fewest ? &gpu.candidates[*gpu.fewest].projection : nullptr;
+  if (fewest != nullptr && gpu.tried_from > 0 && gpu.tried_from < fewest->nodes) {
+    const Projection& p = *fewest;
     text += "; below " + gpus_of(gpu.candidates[*gpu.fewest]) + " every whole node from " +
             with_separators(gpu.tried_from * p.gpus / p.nodes);
   }

@@ -75,7 +75,9 @@ struct ErrorDistribution {
   // kin lie apart; 0 for those that have runs.
   double between_gpus = 0.0;
   double between_software = 0.0;
-  std::int64_t held_out_units = 0;  // GPUs or architectures that an own part was judged by
+  // Of an own part: the GPUs or architectures that it was judged by, and how far they are off.
+  std::int64_t held_out_units = 0;
+  double held_out_spread = 0.0;
 
   [[nodiscard]] RateInterval interval(Certainty certainty) const;
 };

@@ -28,9 +28,6 @@ constexpr std::int64_t kMostClimbed = 20'000;
 // Plans that a search tries that begins near a good plan.
 constexpr std::int64_t kNearSearch = 1'000;
 
-// Of plans of which none was met that runs.
-constexpr std::string_view kNothingFits = "does not divide, or does not fit in memory";
-
 // Keys of a plan that say how software works rather than how to divide: they are kept.
 const std::array<std::string, 2> kNotSearched = {"dispatcher", "overlap"};
 
@@ -44,26 +41,35 @@ bool details_recomputation(std::string_view key) {
   return known != nullptr && known->of_recompute.has_value();
 }
 
-void take_settings(const PlanSettings& changes, PlanSettings& settings) {
+// `changes` on top of `settings`.
+PlanSettings merged(PlanSettings settings, const PlanSettings& changes) {
   for (const auto& change : changes) {
     std::erase_if(settings, [&change](const auto& known) { return known.first == change.first; });
-    if (change.second != "null") {
-      settings.push_back(change);
-    }
+    settings.push_back(change);
+  }
+  return settings;
+}
+
+void add_counts(const SearchedPlans& some, SearchedPlans& all) {
+  all.plans += some.plans;
+  all.priced += some.priced;
+  all.bounded += some.bounded;
+  for (const auto& [reason, plans] : some.refused) {
+    all.refused[reason] += plans;
   }
 }
 
-// What a climb found, if it is faster.
-void take_climbed(const std::optional<RunningPlan>& top, std::int64_t tried, BestPlan& result) {
-  result.searched.plans += tried;
-  result.searched.bounded += tried;
+// What a climb on a site found, if it is faster.
+void take_climbed(const std::optional<RunningPlan>& top, const PlanTrials& trials, std::size_t site,
+                  BestPlan& result) {
+  add_counts(trials.searched(), result.searched);
   if (!top || (result.best && top->tokens_per_second_per_gpu <= result.tokens_per_second_per_gpu)) {
     return;
   }
-  result.best = SweepRequest{0, top->change.plan, top->change.training};
+  result.best = SweepRequest{site, top->change.plan, top->change.training};
   result.tokens_per_second_per_gpu = top->tokens_per_second_per_gpu;
-  result.searched.settings = {};
-  take_settings(top->change.settings, result.searched.settings);
+  result.searched.settings = top->change.settings;
+  result.from_given = false;
 }
 
 // A plan of the space, if it is as fast as what is known, and then what lies around it.
@@ -78,6 +84,7 @@ void climb_from_plan(const SweepSpace& space, const PlanNumbers& plan,
   result.best = space.request(plan.plan);
   result.tokens_per_second_per_gpu = plan.tokens_per_second_per_gpu;
   result.searched.settings = settings_of(space, plan.plan);
+  result.from_given = false;
   if (climbed || !space.constraints().empty()) {
     return;
   }
@@ -85,8 +92,7 @@ void climb_from_plan(const SweepSpace& space, const PlanNumbers& plan,
   PlanTrials trials(space.sites()[site], costs[site], pipelines);
   const PlanChange start{result.searched.settings, result.best->plan, result.best->training};
   const std::optional<RunningPlan> top = climb(trials, {start, kept}, kMostClimbed);
-  take_climbed(top, trials.tried(), result);
-  result.best->site = site;
+  take_climbed(top, trials, site, result);
 }
 
 // "plan.tp" of "tp=8" that an override sets, or every key of the mapping that it sets.
@@ -130,18 +136,20 @@ void drop_free(std::vector<Override>& overrides, const KeySet& free) {
   });
 }
 
-// Leaves out what the file says of what is searched beside the plan.
-void free_training(const ConfigNode& root, std::vector<Override>& own) {
-  const ConfigNode* training = root.find("training");
-  if (training == nullptr) {
-    return;
-  }
-  for (const ConfigEntry& entry : training->entries) {
-    const bool searched =
-        std::ranges::find(kSearchedOfTraining, entry.key) != kSearchedOfTraining.end() ||
-        details_recomputation(entry.key);
-    if (searched) {
-      own.emplace_back("training." + entry.key + "=null");
+// Whether a search chooses a key of `training` whatever the file says of it.
+bool is_searched_of_training(const std::string& key) {
+  return std::ranges::find(kSearchedOfTraining, key) != kSearchedOfTraining.end() ||
+         details_recomputation(key);
+}
+
+// Of the keys of a section that satisfy `is_left_out`, settings that leave them out.
+template <typename IsLeftOut>
+void leave_out(const ConfigNode& root, const std::string& section, const IsLeftOut& is_left_out,
+               PlanSettings& settings) {
+  const ConfigNode* node = root.find(section);
+  for (const ConfigEntry& entry : node == nullptr ? std::vector<ConfigEntry>() : node->entries) {
+    if (is_left_out(entry.key)) {
+      settings.emplace_back(section + "." + entry.key, "null");
     }
   }
 }
@@ -150,13 +158,12 @@ void free_training(const ConfigNode& root, std::vector<Override>& own) {
 
 std::vector<std::string> searched_keys() {
   std::vector<std::string> keys = {"plan.dispatcher"};
-  for (const char* key : {"tp", "sequence_parallel", "cp", "ep", "etp", "zero", "fsdp", "hsdp",
-                          "fsdp_reshard", "pp", "vpp", "schedule", "stage_layout"}) {
-    keys.push_back("plan." + std::string(key));
-  }
-  for (const std::string& key : kSearchedOfTraining) {
-    keys.push_back("training." + key);
-  }
+  const auto add = [&keys](const std::string& section) {
+    return [&keys, section](std::string_view key) { keys.push_back(section + std::string(key)); };
+  };
+  std::ranges::for_each(kDividingKeys, add("plan."));
+  std::ranges::for_each(kShardingKeys, add("plan."));
+  std::ranges::for_each(kSearchedOfTraining, add("training."));
   return keys;
 }
 
@@ -218,10 +225,31 @@ SweepSource with_all_plans(SweepSource experiment, const KeySet& free) {
       own.emplace_back("plan." + key + "=" + flow_text(*value));
     }
   }
-  free_training(root, own);
+  PlanSettings left_out;
+  leave_out(root, "training", is_searched_of_training, left_out);
+  for (const auto& [key, value] : left_out) {
+    own.emplace_back(key + "=" + value);
+  }
   experiment.overrides.insert(experiment.overrides.begin(), own.begin(), own.end());
   experiment.overrides.emplace_back("plan.all=offered");
   return experiment;
+}
+
+PlanSettings settings_on(const SweepSource& experiment, const KeySet& free, const BestPlan& found) {
+  if (found.from_given) {
+    return found.searched.settings;
+  }
+  PlanSettings left_out;
+  const ConfigNode root = parse_config(experiment.text, experiment.name);
+  leave_out(root, "training", is_searched_of_training, left_out);
+  leave_out(
+      root, "plan",
+      [&free](const std::string& key) {
+        return std::ranges::find(kNotSearched, key) == kNotSearched.end() ||
+               free.contains("plan." + key);
+      },
+      left_out);
+  return merged(std::move(left_out), found.searched.settings);
 }
 
 namespace {
@@ -237,7 +265,8 @@ void climb_from_given(const PlanQuestion& question, const CostModel& cost,
   PlanTrials trials(site, cost, pipelines);
   const std::optional<RunningPlan> top =
       climb(trials, {unchanged_plan(site, own), question.kept}, kMostClimbed);
-  take_climbed(top, trials.tried(), result);
+  take_climbed(top, trials, 0, result);
+  result.from_given = result.best.has_value();
 }
 
 // From plans with which searches usually begin.
@@ -248,7 +277,7 @@ void climb_from_usual(const SweepSpace& space, const std::vector<CostModel>& cos
     PlanTrials trials(space.sites().front(), costs.front(), pipelines);
     const std::optional<RunningPlan> top =
         climb_from(trials, usual_starts(space.sites().front(), kept), kept);
-    take_climbed(top, trials.tried(), result);
+    take_climbed(top, trials, 0, result);
   }
 }
 
@@ -288,10 +317,8 @@ BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
   run.evaluator = evaluators_beside(space, costs, known_plan(space, result), pipelines);
   run_sweep(run, store, {});
   const SweepSummary summary = store.summary();
-  result.searched.plans += space.size();
-  result.searched.priced += summary.priced;
-  result.searched.bounded += summary.bounded;
-  result.searched.refused = summary.refused;
+  add_counts({space.size(), summary.priced, summary.bounded, summary.refused, {}, {}},
+             result.searched);
   if (!summary.best.empty()) {
     climb_from_plan(space, summary.best.front(), costs, question.kept, pipelines, result);
   }
@@ -311,10 +338,7 @@ BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>&
     PlanTrials trials(site, costs.front(), pipelines);
     const std::optional<RunningPlan> top =
         climb_from(trials, starts, search.kept, search.widely ? kQuickSearch : kNearSearch);
-    take_climbed(top, trials.tried(), result);
-    if (!result.best) {
-      result.searched.refused[std::string(kNothingFits)] = trials.tried();
-    }
+    take_climbed(top, trials, 0, result);
     return result;
   }
   PlanEvaluator evaluator(space, costs, pipelines);

@@ -26,7 +26,8 @@ struct BestPlan {
   SearchedPlans searched;
   std::optional<SweepRequest> best;  // nothing where every plan is refused
   double tokens_per_second_per_gpu = 0.0;
-  std::int64_t plan = -1;  // of the space, that it is or was reached from
+  std::int64_t plan = -1;   // of the space, that it is or was reached from
+  bool from_given = false;  // reached from the experiment's own plan, on top of which settings are
 };
 
 // The keys that a search for the best plan of `experiment` keeps: those of its plan, its
@@ -47,6 +48,10 @@ std::vector<std::string> searched_keys();
 // plan is replaced but for `dispatcher`, where that is not `free`, and `overlap`. Plans must fit
 // with all that they reserve, unless a margin of memory is given.
 SweepSource with_all_plans(SweepSource experiment, const KeySet& free = {});
+
+// What makes the best plan of the experiment of `experiment`, as --set takes it: `found` has what
+// makes it of the space's, without the plan of the file.
+PlanSettings settings_on(const SweepSource& experiment, const KeySet& free, const BestPlan& found);
 
 // What a search is given beside its space.
 struct PlanQuestion {

@@ -41,7 +41,8 @@ class RunSearch {
     const std::int64_t most = limits.gpus.value_or(kMostGpus) / per_node_;
     least_ = least_nodes(experiment, limits.days);
     counts_ = node_counts(least_, most);
-    if (limits.gpus && most > 0 && (counts_.empty() || counts_.back() < most)) {
+    const bool ends_early = counts_.empty() || (limits.gpus && counts_.back() < most);
+    if (most > 0 && ends_early) {
       counts_.push_back(most);  // it says how far the limits are
     }
   }

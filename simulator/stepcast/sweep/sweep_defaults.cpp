@@ -279,8 +279,8 @@ class AllPlans {
   }
 
   void add_sharding_axis() {
-    for (const char* key : {"plan.zero", "plan.fsdp", "plan.hsdp", "plan.fsdp_reshard"}) {
-      if (is_given(key)) {
+    for (const std::string_view key : kShardingKeys) {
+      if (is_given("plan." + std::string(key))) {
         return;
       }
     }

@@ -131,6 +131,31 @@ TEST_CASE("A key that is free is searched although the command line gives it", "
   CHECK(size(free) == 3 * size({}));  // none, selective, full
 }
 
+TEST_CASE("Settings of the best plan make it of the experiment's own file", "[unit]") {
+  const std::string training =
+      ", global_batch_size: 16, recompute: full, recompute_method: block, recompute_layers: 2";
+  const SweepSource source = {
+      "experiment.yaml", {}, test::small_sweep(training, "{tp: 8, dp: 1, zero: 3}"), {}, "test"};
+  const SweepSpace space = all_plans(source);
+  for (const bool with_own : {false, true}) {
+    CAPTURE(with_own);
+    PlanQuestion question;
+    if (with_own) {
+      question.given = read_experiment(overridden_sweep(source), {}, test::data_root());
+    }
+    const std::vector<CostModel> costs(space.sites().size(), default_cost_model());
+    const BestPlan best = best_plan(space, costs, 1, question);
+    REQUIRE(best.best);
+    SweepSource changed = source;
+    for (const auto& [key, value] : settings_on(source, {}, best)) {
+      changed.overrides.emplace_back(key + "=" + value);
+    }
+    const Experiment experiment = read_experiment(overridden_sweep(changed), {}, test::data_root());
+    CHECK(project(experiment, default_cost_model()).tokens_per_second_per_gpu ==
+          best.tokens_per_second_per_gpu);
+  }
+}
+
 TEST_CASE("The experiment's dispatcher stays", "[unit]") {
   const std::string text =
       "model: mixtral_8x7b\ncluster: {gpu: h100_sxm, nodes: 2}\n"
@@ -151,7 +176,9 @@ TEST_CASE("Where no plan can run, every reason is counted", "[unit]") {
       space, costs, 1, {{"plan.tp", "training.micro_batch_size", "training.recompute"}, {}});
   CHECK_FALSE(none.best);
   CHECK(none.searched.priced == 0);
-  CHECK(refused(none.searched) == space.size());
+  CHECK(none.searched.bounded == 0);  // beside nothing that runs
+  CHECK(none.searched.plans > space.size());
+  CHECK(refused(none.searched) == none.searched.plans);
   const std::vector<std::string> reasons = why_no_plan(none.searched);
   REQUIRE(reasons.size() == none.searched.refused.size());
   CHECK(std::any_of(reasons.begin(), reasons.end(), [](const std::string& reason) {
