@@ -51,6 +51,7 @@ constexpr std::array kTypes = {
     Takes{"DATE", "--date"},
     Takes{"KEY", "--constant"},
     Takes{"KEY,...", "--free"},
+    Takes{"KIND", "--template"},
 };
 
 // What it takes within one command alone.

@@ -44,12 +44,10 @@ std::string tokens_text(const std::string& text) {
 }
 
 void add_direct_option(CLI::App& command, ExperimentOptions& options, const KeyOption& option) {
-  const bool is_sequence = option.key == "training.sequence_length";
   command.add_option_function<std::string>(
       option.option,
-      [&options, option, is_sequence](const std::string& given) {
-        const std::string value = is_sequence ? tokens_text(given) : given;
-        options.direct.push_back(setting_by(option.option, option.key, value));
+      [&options, option](const std::string& given) {
+        options.direct.push_back(key_setting(option, given));
       },
       option.help);
 }
@@ -249,9 +247,24 @@ void add_site_options(CLI::App& command, ExperimentOptions& options,
                     {std::string(key_of("--software")), "--software", std::string(kSoftwareHelp)});
 }
 
+void add_work_options(CLI::App& command, ExperimentOptions& options) {
+  take_standard_input(*command.add_option("experiment", options.file,
+                                          "experiment file (YAML); - is standard input"));
+  command.add_option("--model", options.model, "a model's name or file");
+  for (const KeyOption& option : Simulator::key_options()) {
+    add_direct_option(command, options, option);
+  }
+}
+
 void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
   add_uncompared_options(command, options);
+  add_work_options(command, options);
   add_site_options(command, options, {});
+}
+
+Assignment key_setting(const KeyOption& option, const std::string& value) {
+  const bool is_sequence = option.key == "training.sequence_length";
+  return setting_by(option.option, option.key, is_sequence ? tokens_text(value) : value);
 }
 
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
@@ -262,17 +275,11 @@ void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
                                     "--memory-margin " + value);
       },
       "of a GPU's memory that stays free of what the allocator reserves: 10% or 0.1");
-  take_standard_input(*command.add_option("experiment", options.file,
-                                          "experiment file (YAML); - is standard input"));
-  command.add_option("--model", options.model, "a model's name or file");
   add_repeatable(command, "--set", options.settings, "set any key: plan.tp=8");
   add_backends_option(command, options.backends);
   add_repeatable(command, "--measured", options.measured,
                  "take the times of operators from this file of measurements, and the models' for "
                  "what it has nothing near");
-  for (const KeyOption& option : Simulator::key_options()) {
-    add_direct_option(command, options, option);
-  }
 }
 
 void add_tokens_option(CLI::App& command, ExperimentOptions& options) {

@@ -90,8 +90,12 @@ inline constexpr std::string_view kSoftwareHelp = "a software set";
 void add_site_options(CLI::App& command, ExperimentOptions& options,
                       const std::vector<std::string_view>& but);
 void add_experiment_options(CLI::App& command, ExperimentOptions& options);
-// Those of them that `compare` does not repeat: all but the site options and the software.
+// Those of them that `compare` does not make columns of: the memory margin, --set and backends.
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options);
+// The experiment's file, its model, and the options of keys, each once.
+void add_work_options(CLI::App& command, ExperimentOptions& options);
+// What `value` of the option of a key sets.
+Assignment key_setting(const KeyOption& option, const std::string& value);
 // --tokens, as the key training.tokens.
 void add_tokens_option(CLI::App& command, ExperimentOptions& options);
 // --backend, of commands that have no experiment.

@@ -10,6 +10,7 @@ namespace {
 struct DescribeOptions {
   std::string name;
   std::vector<std::string> words;  // behind the first; NAME of `describe format NAME` has several
+  std::string kind_of_template;
   OutputOptions output;
 };
 
@@ -19,7 +20,19 @@ int run_list(const DescribeOptions& options, const GlobalOptions& global) {
 }
 
 int run_describe(const DescribeOptions& options, const GlobalOptions& global) {
+  if (!options.kind_of_template.empty()) {
+    return asked({{"template", "--template"}}, [&] {
+      return answer(
+          options.output,
+          {.feasible = true, .text = simulator_of(global).template_of(options.kind_of_template)});
+    });
+  }
   std::string name = options.name;
+  if (name.empty()) {
+    throw ConfigError({"command line", 0, 0},
+                      "give a name, a word or a file, as h100_sxm or tp; 'stepcast list' shows "
+                      "what there is");
+  }
   if (name == "format") {
     for (const std::string& word : options.words) {
       name += " " + word;
@@ -39,8 +52,7 @@ int run_describe(const DescribeOptions& options, const GlobalOptions& global) {
 void add_list(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand("list", "the names of what there is");
   auto options = std::make_shared<DescribeOptions>();
-  command->add_option("kind", options->name, "what to list")
-      ->required()
+  command->add_option("kind", options->name, "what to list; without it, what there is to list")
       ->check(CLI::IsMember(Simulator::kinds()));
   add_output_options(*command, options->output, {"text", "json"});
   on_choice(*command, run, [options, &global] { return run_list(*options, global); });
@@ -50,10 +62,14 @@ void add_describe(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
       "describe",
       "a GPU, cluster, model, software set, backend, collective, dispatcher, schedule or format, "
-      "with its sources; a model, GPU or cluster file of your own");
+      "with its sources; a model, GPU or cluster file of your own; a word of a report, as MFU");
   auto options = std::make_shared<DescribeOptions>();
-  command->add_option("name", options->name, "its name, or a file, or: format")->required();
+  command->add_option("name", options->name, "its name, or a word, or a file, or: format");
   command->add_option("of", options->words, "of a format of measurements: its name");
+  command->add_option(
+      "--template", options->kind_of_template,
+      "print a commented file to begin one of your own with: gpu, cluster, model or "
+      "software");
   add_output_options(*command, options->output, {"text", "json"});
   on_choice(*command, run, [options, &global] { return run_describe(*options, global); });
 }

@@ -6,6 +6,7 @@
 #include "cli/command_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/number_option.hpp"
+#include "cli/waiting_line.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -48,10 +49,12 @@ int run_recommend(RecommendOptions options, const GlobalOptions& global) {
   const ExperimentSource work = source_of(named, simulator);
   RecommendSettings settings = options.limits;
   settings.gpu_hour_price = prices_of(options.prices);
-  return asked({{"currency", "--currency"}}, [&] {
-    return answer(options.output,
-                  simulator.recommend_report(work, settings, form_of(options.output, global)));
+  const Report report = asked({{"currency", "--currency"}}, [&] {
+    WaitingLine line(global);
+    settings.at = [&line](const std::string& what) { line.says(what); };
+    return simulator.recommend_report(work, settings, form_of(options.output, global));
   });
+  return answer(options.output, report);
 }
 
 }  // namespace
@@ -61,6 +64,7 @@ void add_recommend(CLI::App& program, const GlobalOptions& global, Run& run) {
       "recommend", "how many of which GPUs a training run needs: fewest, cheapest, fastest");
   auto options = std::make_shared<RecommendOptions>();
   add_uncompared_options(*command, options->experiment);
+  add_work_options(*command, options->experiment);
   add_repeatable(*command, "--gpu", options->limits.gpus, "a GPU's name");
   add_site_options(*command, options->experiment, {"--gpu", "--nodes", "--gpus"});
   add_tokens_option(*command, options->experiment);

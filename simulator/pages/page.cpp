@@ -6,6 +6,7 @@
 
 #include "stepcast/base/error.hpp"
 #include "stepcast/base/text_list.hpp"
+#include "stepcast/config/config_node.hpp"
 #include "stepcast/config/json_dump.hpp"
 
 namespace stepcast {
@@ -55,6 +56,22 @@ std::string inlined(std::string_view json) {
   return result;
 }
 
+// The glossary as a list of [names, meaning].
+nlohmann::ordered_json words() {
+  const ConfigNode glossary = parse_config(part("glossary.yaml"), "glossary.yaml");
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const ConfigEntry& entry : glossary.entries) {
+    nlohmann::ordered_json names = {entry.key};
+    if (const ConfigNode* also = entry.value.find("also")) {
+      for (const ConfigNode& name : also->items) {
+        names.push_back(name.text);
+      }
+    }
+    all.push_back({{"names", names}, {"means", entry.value.find("means")->text}});
+  }
+  return all;
+}
+
 std::string scripts() { return text_list(kScripts, "", part); }
 
 // What stands in the slots of page.html.
@@ -62,7 +79,8 @@ std::map<std::string_view, std::string> slots_of(const Page& page) {
   const nlohmann::ordered_json charts = {{"kind", kKinds[static_cast<std::size_t>(page.kind)]},
                                          {"title", page.title},
                                          {"command", page.command},
-                                         {"charts", page.charts}};
+                                         {"charts", page.charts},
+                                         {"words", words()}};
   return {{"title", escaped_text(page.title)},
           {"style", std::string(part("page.css"))},
           {"licence", std::string(part("d3_licence.txt"))},

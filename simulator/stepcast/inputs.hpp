@@ -123,6 +123,9 @@ struct PlanFolder {
   std::function<void(const std::string& remark)> remark{};  // what a framework cannot say
 };
 
+// Called before each part of a long work with what it is: "2 of 5, h200_sxm". Null: nobody asks.
+using SaysWhat = std::function<void(const std::string& what)>;
+
 struct CompareSettings {
   GpuHourPrices prices{};  // of GPUs of columns
   bool best_plan = false;  // each column with the best of all plans that its settings leave
@@ -130,6 +133,7 @@ struct CompareSettings {
   std::vector<std::string> free{};
   int threads = 0;    // of that search; 0: as many as the process has processors
   PlanFolder save{};  // the plans of the columns, the fastest first
+  SaysWhat at{};
 };
 
 // What recommend_report() is asked: how many of which GPUs. What is not given limits nothing.
@@ -142,6 +146,7 @@ struct RecommendSettings {
   std::vector<std::string> constraints{};   // that plans must keep, as in a sweep: "mfu > 0.4"
   bool prove = false;  // each plan the best of all; else of large spaces what a descent finds
   int threads = 0;     // 0: as many as the process has processors
+  SaysWhat at{};       // called from several threads
 };
 
 // How operators are priced.

@@ -81,6 +81,7 @@ enum class Listing {
   kAttentionLibrary,
   kOperator,  // the kinds that cost() takes
   kFormat,    // of files of measurements
+  kWord,      // of the field and of reports
 };
 
 class Simulator {
@@ -211,12 +212,17 @@ class Simulator {
 
   // The names of what there is, sorted or in the order in which they are tried.
   [[nodiscard]] std::vector<std::string> list(Listing kind) const;
-  // The same with a line on each, by the name of a kind; text and JSON.
+  // The same with a line on each, by the name of a kind; text and JSON. Without a kind, the kinds
+  // and how many of each there are.
   [[nodiscard]] Report list_report(const std::string& kind, const ReportForm& form = {}) const;
   // What a name of any listing stands for: values, equation, assumptions, source, as text; of
   // formats "format NAME". Throws InputError with the nearest name if there is none of that name.
   [[nodiscard]] std::string describe(const std::string& name) const;
   [[nodiscard]] Report describe_report(const std::string& name, const ReportForm& form = {}) const;
+
+  // A commented file to begin a "gpu", "cluster", "model" or "software" set of one's own with,
+  // which reads as it is. Throws InputError if there is none of that kind.
+  [[nodiscard]] std::string template_of(const std::string& kind) const;
 
   // For programs that have options. "gpus", "models", ... by the order of Listing.
   [[nodiscard]] static std::vector<std::string> kinds();

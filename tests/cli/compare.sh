@@ -129,4 +129,34 @@ exits 2 compare "$experiment" --gpu mi300x --price mi300=2 --price mi300x=free -
 says "did you mean 'mi300x'"
 says 'price mi300x=free'
 says 'price mi300x=-1'
+# Experiments, models, number formats, degrees and any key several times: each value is a column.
+other="$2/examples/04_llama3.1_8b_mi300x/experiment.yaml"
+exits 0 compare "$experiment" "$other"
+says '^ *01_llama3.1_70b_mi300x/experiment  *04_llama3.1_8b_mi300x/experiment$'
+says '^  model  *llama3.1_70b  *llama3.1_8b$'
+says '^  training  *bf16, sequence 8,192, global batch 128$'
+exits 0 compare llama3.1_8b qwen3_8b --gpu h100_sxm --tp 1 --tp 2 --mbs 1 --gbs 64 --format csv --out "$made/file"
+[ "$(cut -d, -f1-4 "$made/file" | tail -n +2 | cut -d'"' -f2 | paste -sd';')" = \
+  'llama3.1_8b, h100_sxm, tp 1;llama3.1_8b, h100_sxm, tp 2;qwen3_8b, h100_sxm, tp 1;qwen3_8b, h100_sxm, tp 2' ] ||
+  complain "columns are $(cut -d'"' -f2 "$made/file")"
+exits 0 compare "$experiment" --format json --set plan.tp=1 --set plan.tp=2 --set plan.fsdp=8
+says '"label": "plan.tp 2"'
+split_columns
+same_as_project 2 --set plan.tp=2 --set plan.fsdp=8
+# Where steps differ in size, times are of a token on a GPU: one over the rate.
+exits 0 compare "$experiment" --gpus 64 --gpus 128 --mbs 1 --format csv --out "$made/file"
+python3 - "$made/file" <<'END' || complain "time a token and GPU is not one over the rate"
+import csv, sys
+for row in csv.DictReader(open(sys.argv[1])):
+    assert abs(float(row["time_per_token_gpu_s"]) * float(row["tokens_per_second_per_gpu"]) - 1) < 1e-12
+END
+exits 0 compare "$experiment" --gpus 64 --gpus 128 --mbs 1
+says '^  time a token and GPU  *[0-9.]* [mu]*s  *[0-9.]* [mu]*s$'
+says '^    computation  *[0-9.]* ms  *[0-9.]* ms$'
+exits 0 compare "$experiment" --gpu mi300x --gpu mi325x
+! grep -q 'time a token' "$made/out" || complain "steps of one size have a time of a token"
+# Many columns are rows.
+exits 0 compare "$experiment" --gpus 64 "${gpus[@]/#/--gpu=}" --gpu h800
+says '^  *GPUs  *tokens/s/GPU  *80 % interval  *ratio to the first'
+says '^  h800, 64 GPUs  *64  *[0-9.]* .* plan\|^  h800, 64 GPUs  *64  *[0-9.]* .*tp 1, cp 1'
 exit $failed

@@ -5,7 +5,7 @@
 set -euo pipefail
 stepcast=$1
 root=$2
-gpus=$("$stepcast" list gpus)
+gpus=$("$stepcast" list gpus | awk '{print $1}')
 failed=0
 runs=0
 out=$(mktemp)

@@ -109,6 +109,9 @@ function comparison(one) {
   const priced = columns.map((column, i) => ({ column, i })).filter(({ column }) => column.step_time_s !== undefined);
   const cannot = columns.map((column, i) => ({ column, i })).filter(({ column }) => column.feasible === false);
   const capacities = page.charts?.capacity_bytes ?? [];
+  const perToken = (i) => (relations[i]?.time_per_token_gpu_s ?? 0) / columns[i].step_time_s;
+  const byToken = priced.some(({ i }) => Math.abs(perToken(i) / perToken(priced[0].i) - 1) > 1e-9);
+  const share = (i) => (byToken ? perToken(i) : 1);
   return [
     section("Side by side", priced.length ? "The bar is the projection, the line what 80 % of the errors leave." : null,
       priced.length ? whiskerColumns(priced.map(({ column, i }) => ({ name: label(i), value: column.tokens_per_second_per_gpu,
@@ -118,9 +121,10 @@ function comparison(one) {
       table("comparison", ["", ...columns.map((_, i) => label(i))], comparisonRows(columns, relations), [false, ...columns.map(() => true)])),
     cannot.length ? section("What cannot run", null, el("ul", { class: "plain" }, cannot.map(({ column, i }) =>
       el("li", {}, el("b", {}, `${label(i)}: `), (column.reasons ?? []).join("; "))))) : null,
-    priced.length ? section("Where the time goes", "Each step in full.",
-      stackedRows(priced.map(({ column, i }) => ({ name: label(i), parts: timeParts(column.time), text: seconds(column.step_time_s) })),
-        { label: "time of each column's step" }),
+    priced.length ? section("Where the time goes", byToken ? "Of one token on one GPU, since the steps differ in size." : "Each step in full.",
+      stackedRows(priced.map(({ column, i }) => ({ name: label(i), parts: timeParts(column.time).map((part) => ({ ...part, value: part.value * share(i), text: seconds(part.value * share(i)) })),
+        text: seconds(column.step_time_s * share(i)) })),
+        { label: byToken ? "time of a token on a GPU, by column" : "time of each column's step" }),
       legend(timeParts(priced[0].column.time).filter((part) => priced.some(({ column }) => column.time[part.key] > 0)).map((part) => [part.name, part.colour]))) : null,
     priced.length ? section("Memory of the fullest GPU", null,
       stackedRows(priced.map(({ column, i }) => {
@@ -211,9 +215,19 @@ function traceComparison(one) {
     inputSection(one.context)];
 }
 
+// The glossary's words that stand on the page, folded.
+function wordSection(shown) {
+  const stands = (name) => new RegExp(`(^|[^\\w])${name.replace(/[^\w]/g, "\\$&")}($|[^\\w])`, /^[A-Z]/.test(name) ? "" : "i").test(shown);
+  const used = (page.words ?? []).filter((word) => word.names.some(stands));
+  return used.length ? section("Words", null, el("details", { id: "words" }, el("summary", {}, `what ${used.length} words of this page mean`),
+    el("dl", { class: "words" }, used.map((word) => [el("dt", {}, word.names[0]), el("dd", {}, word.means)])))) : null;
+}
+
 const kinds = { projection, schedules, explanation, difference, constants, comparison, sweep, trace_comparison: traceComparison, recommendation };
 const program = report.context ?? {};
 document.getElementById("page").append(
   el("header", {}, el("h1", {}, page.title)),
   ...[kinds[page.kind](report), makingSection(report, page, text)].flat(Infinity).filter(Boolean),
   el("footer", {}, `stepcast ${program.version ?? ""}: an analytical projection. No GPU ran for it.`));
+const glossary = wordSection(document.getElementById("page").textContent);
+if (glossary) document.querySelector("#page > footer").before(glossary);

@@ -89,6 +89,10 @@ class Comparison {
         free_(free_keys(settings)) {
     std::ranges::for_each(experiments_, name_backends);
     for (std::size_t i = 0; i < sources_.size(); ++i) {
+      if (settings_.at) {
+        settings_.at(std::to_string(i + 1) + " of " + std::to_string(sources_.size()) + ", " +
+                     experiments_[i].cluster.device.name);
+      }
       ComparedColumn& column = columns_.emplace_back(column_of(i));
       column.projection.provenance =
           provenance_shares(experiments_[i], column.projection, costs_[i]);

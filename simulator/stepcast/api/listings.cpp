@@ -7,6 +7,7 @@
 #include "backends/builtin_backends.hpp"
 #include "importers/measurement_formats.hpp"
 #include "stepcast/api/answered_call.hpp"
+#include "stepcast/api/glossary.hpp"
 #include "stepcast/api/report_forms.hpp"
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/nearest_name.hpp"
@@ -218,6 +219,10 @@ std::string needs(const MeasurementFormat& format) {
   return text + text_list(names);
 }
 
+std::vector<std::string> words_of_glossary(const DataRoot& data) {
+  return each_of(load_glossary(data), &Word::word);
+}
+
 // What `list` and `describe` say of the names of a kind.
 struct ListedKind {
   std::string_view name;
@@ -243,13 +248,14 @@ constexpr std::array kKinds = {
     ListedKind{"attention_libraries", attention_library_names, of_attention_library},
     ListedKind{"operators", kinds_of_operators, of_operator},
     ListedKind{"formats", format_names, nullptr},
+    ListedKind{"words", words_of_glossary, meaning_of_word},
 };
 
 // A name of several kinds stands for that of the first of these.
 constexpr std::array kLookedUp = {
     Listing::kGpu,     Listing::kCluster,          Listing::kModel,      Listing::kSoftware,
     Listing::kBackend, Listing::kDispatcher,       Listing::kCollective, Listing::kSchedule,
-    Listing::kHost,    Listing::kAttentionLibrary, Listing::kOperator};
+    Listing::kHost,    Listing::kAttentionLibrary, Listing::kOperator,   Listing::kWord};
 
 const ListedKind& row_of(Listing kind) { return kKinds.at(static_cast<std::size_t>(kind)); }
 
@@ -267,6 +273,53 @@ struct ListedName {
   std::string line;
 };
 
+// "NVIDIA H100 SXM 80 GB: 80 GiB, 989.4 TFLOP/s dense bf16, 700 W, 8 joined by NVLink 4"
+std::string line_of_gpu(const std::string& name, const DataRoot& data) {
+  const DeviceSpec gpu = load_gpu(name, data, kListed);
+  return gpu.title + ": " + significant(gpu.hbm.capacity.value() / kGibibyte, 4) + " GiB, " +
+         significant(gpu.matrix_peak(Dtype::kBf16, gpu.clock.rated)->value() / 1e12, 4) +
+         " TFLOP/s dense bf16, " + significant(gpu.power.limit.value(), 4) + " W, " +
+         std::to_string(gpu.scale_up.domain_size) + " joined by " + gpu.scale_up.technology;
+}
+
+// "Qwen3 30B A3B: 30.5 B parameters, 3.35 B active"
+std::string line_of_model(const std::string& name, const DataRoot& data) {
+  const ModelSpec model = load_named_model(name, data, kListed);
+  const ParameterCounts counts = count_parameters(model);
+  const auto billions = [](std::int64_t count) {
+    return significant(static_cast<double>(count) / 1e9, 3) + " B";
+  };
+  return model.title + ": " + billions(counts.total) + " parameters" +
+         (counts.active < counts.total ? ", " + billions(counts.active) + " active" : "");
+}
+
+// The first sentence of what a word means.
+std::string line_of_word(const std::string& name, const DataRoot& data) {
+  for (const Word& word : load_glossary(data)) {
+    if (word.word == name) {
+      return word.means.substr(0, word.means.find(". ") + 1);
+    }
+  }
+  return "";
+}
+
+std::string line_of(Listing kind, const std::string& name, const DataRoot& data) {
+  switch (kind) {
+    case Listing::kGpu:
+      return line_of_gpu(name, data);
+    case Listing::kModel:
+      return line_of_model(name, data);
+    case Listing::kSoftware:
+      return load_named_software(name, data, kListed).title;
+    case Listing::kOperator:
+      return keys_of_operator(name);
+    case Listing::kWord:
+      return line_of_word(name, data);
+    default:
+      return "";
+  }
+}
+
 std::vector<ListedName> listed(Listing kind, const DataRoot& data) {
   if (kind == Listing::kFormat) {
     return each_of(measurement_formats(), [](const MeasurementFormat& format) {
@@ -274,17 +327,31 @@ std::vector<ListedName> listed(Listing kind, const DataRoot& data) {
     });
   }
   return each_of(row_of(kind).names(data), [&](const std::string& name) {
-    return ListedName{name, kind == Listing::kSoftware
-                                ? load_named_software(name, data, kListed).title
-                            : kind == Listing::kOperator ? keys_of_operator(name)
-                                                         : ""};
+    return ListedName{name, line_of(kind, name, data)};
   });
+}
+
+std::vector<ListedName> listed_kinds(const DataRoot& data) {
+  return each_of(kKinds, [&](const ListedKind& kind) {
+    return ListedName{std::string(kind.name), std::to_string(kind.names(data).size())};
+  });
+}
+
+// Whether a file changes a software set, or is one.
+bool is_software(const ConfigNode& root, const DataRoot& data) {
+  const ConfigNode* base = root.find("base");
+  return root.find("fused_qkv") != nullptr ||
+         (base != nullptr && file_named(data.software(), base->text).has_value());
 }
 
 // A file of the user's own is what its keys make it: only a model has a hidden size, and only a
 // cluster names a GPU.
 std::string of_own_file(const std::string& file, const DataRoot& data) {
   const ConfigNode root = load_config(file);
+  if (is_software(root, data)) {
+    load_named_software(file, data, kListed);  // says what is wrong with it
+    return read_file(file);
+  }
   if (root.find("hidden_size") != nullptr) {
     return model_text(load_model(file));
   }
@@ -435,7 +502,8 @@ std::vector<std::string> Simulator::list(Listing kind) const { return row_of(kin
 
 Report Simulator::list_report(const std::string& kind, const ReportForm& form) const {
   return answer_of([&] {
-    const std::vector<ListedName> names = listed(kind_of(kind), {data_});
+    const std::vector<ListedName> names =
+        kind.empty() ? listed_kinds({data_}) : listed(kind_of(kind), {data_});
     return report_of(
         form, {true, [&] { return list_text(names); }, [&] { return list_json(kind, names); }});
   });
@@ -450,6 +518,20 @@ Report Simulator::describe_report(const std::string& name, const ReportForm& for
     std::string text = text_on(name, {data_});
     return report_of(
         form, {true, [&] { return text; }, [&] { return description_json(name, text, {data_}); }});
+  });
+}
+
+std::string Simulator::template_of(const std::string& kind) const {
+  return answer_of([&] {
+    const DataRoot data{data_};
+    const std::optional<std::filesystem::path> file = file_named(data.templates(), kind);
+    if (!file) {
+      const std::vector<std::string> known = names_in(data.templates());
+      throw ConfigError({"template", 0, 0}, "there is no template of '" + kind + "'" +
+                                                did_you_mean(kind, known) +
+                                                "; give one of: " + text_list(known));
+    }
+    return read_file(*file);
   });
 }
 

@@ -163,6 +163,10 @@ class Recommender {
 
   [[nodiscard]] RunCandidate candidate(std::size_t gpu, std::int64_t nodes,
                                        const NearCandidates& near) const {
+    if (settings_.at) {
+      settings_.at(std::to_string(nodes * experiments_[gpu].cluster.gpus_per_node) + " " +
+                   settings_.gpus[gpu]);
+    }
     const SweepSource own = on(work_, settings_.gpus[gpu], nodes);
     SweepSource source = own;
     if (!settings_.constraints.empty()) {

@@ -11,6 +11,7 @@
 #include "stepcast/api/step_numbers.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
+#include "stepcast/experiment/deciding_defaults.hpp"
 #include "stepcast/experiment/dispatcher_map.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/experiment/lone_layer_study.hpp"
@@ -82,6 +83,10 @@ Report Simulator::project_report(const ExperimentSource& experiment, const Repor
     const std::optional<GpuHourPrice> gpu_hour = price_of(settings.prices, job.experiment);
     Projection p = projection_of(job, data);
     p.gpu_hour = gpu_hour;
+    if (std::string note = note_of(deciding_defaults(job.experiment, p, job.cost, data));
+        !note.empty()) {
+      p.notes.insert(p.notes.begin(), std::move(note));
+    }
     if (form.format != ReportFormat::kCsv || form.page) {
       p = with_provenance(job, std::move(p));
     }

@@ -205,11 +205,30 @@ std::string format_quantity(Q quantity) {
   return shortest(value);
 }
 
+template <typename Q>
+std::string rounded_quantity(Q quantity, int digits) {
+  const double value = quantity.value();
+  const Unit* best = nullptr;
+  for (const Unit& unit : kDimension<Q>.units) {
+    const bool better = best == nullptr || unit.factor > best->factor;
+    if (unit.printed && std::abs(value) >= unit.factor && unit.factor > 0 && better) {
+      best = &unit;
+    }
+  }
+  if (best == nullptr) {
+    return format_quantity(quantity);
+  }
+  const double number = value / best->factor;
+  const double scale = std::pow(10.0, digits - 1.0 - std::floor(std::log10(std::abs(number))));
+  return shortest(std::round(number * scale) / scale) + " " + std::string(best->text);
+}
+
 #define STEPCAST_QUANTITY_TEXT(Q)                                 \
   template ParsedQuantity<Q> parse_quantity<Q>(std::string_view); \
   template Q quantity_of<Q>(double, std::string_view);            \
   template std::string_view quantity_example<Q>();                \
-  template std::string format_quantity<Q>(Q)
+  template std::string format_quantity<Q>(Q);                     \
+  template std::string rounded_quantity<Q>(Q, int)
 STEPCAST_QUANTITY_TEXT(Bytes);
 STEPCAST_QUANTITY_TEXT(Flops);
 STEPCAST_QUANTITY_TEXT(Seconds);

@@ -41,6 +41,10 @@ std::string_view quantity_example();
 template <typename Q>
 std::string format_quantity(Q quantity);
 
+// The same to so many significant digits, as a number that was worked out is told.
+template <typename Q>
+std::string rounded_quantity(Q quantity, int digits);
+
 // The shortest decimal text that reads back to the same number.
 std::string shortest_text(double value);
 // A number with `digits` significant digits, with thousands separators above 999 if whole; from

@@ -137,9 +137,10 @@ std::string basis_of(const Runs& near, const RunTraits& run, const ErrorDistribu
            "nearest kin: " + text_list(gpus) + " (" + runs + ", " + family + ")";
   }
   if (run.own_part != OwnPart::kNone) {
-    const std::string unit = run.own_part == OwnPart::kLikeAGpu ? "GPU" : "architecture";
-    text += "; wider for a part of your own: " + count_text(of.held_out_units, "whole " + unit) +
+    text += "; wider for a part of your own: " +
+            count_text(of.held_out_units, "whole " + std::string(name(run.own_part))) +
             ", each held out, are off the others by " + significant(100.0 * of.held_out_spread, 2) +
+            " %, and constants of another part add " + significant(100.0 * of.carried_spread, 2) +
             " %";
   } else if (of.between_gpus > 0.0) {
     text += "; wider, for no run is on " + run.gpu;
@@ -192,10 +193,8 @@ ExpectedError expected_error(const std::vector<HeldOutRun>& known, const RunTrai
     error.basis =
         run.own_part == OwnPart::kNone
             ? "no measured run was held out"
-            : "no two " +
-                  std::string(run.own_part == OwnPart::kLikeAGpu ? "GPUs" : "architectures") +
-                  " with runs like this one were held out, as far away as a part of "
-                  "your own";
+            : "no two " + std::string(name(run.own_part)) +
+                  "s with runs like this one were held out, as far away as a part of your own";
     return error;
   }
   Runs others;

@@ -2,8 +2,8 @@
 #include "stepcast/experiment/error_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <numbers>
@@ -121,13 +121,30 @@ double variance_of_held_out(const Groups& groups) {
   return squares / count;
 }
 
-// Of those that the user's own file states itself.
-bool has_assumed_rates(const DeviceSpec& device, const std::string& own_file) {
-  const std::string own = std::filesystem::path(own_file).stem();
-  return std::ranges::any_of(device.provenance, [&own](const Provenance& number) {
-    return number.kind == SourceKind::kAssumed && number.stated_in == own &&
-           (number.key.starts_with("matrix_rate") || number.key.starts_with("clock"));
-  });
+struct HeldOutUnits {
+  std::int64_t count = 0;  // as far away as the part
+  double variance = 0.0;   // the largest of theirs and of nearer units'
+};
+
+HeldOutUnits held_out_units(const Errors& errors, OwnPart part) {
+  const std::array<std::pair<OwnPart, std::string RunTraits::*>, 3> kinds = {
+      {{OwnPart::kLikeAGpu, &RunTraits::gpu},
+       {OwnPart::kLikeAnArchitecture, &RunTraits::architecture},
+       {OwnPart::kLikeAVendor, &RunTraits::vendor}}};
+  HeldOutUnits units;
+  for (const auto& [kind, name] : kinds) {
+    const auto& member = name;
+    const Groups groups =
+        grouped(errors, [&member](const RunTraits& traits) { return traits.*member; });
+    units.count = std::ssize(groups);
+    if (units.count > 1) {
+      units.variance = std::max(units.variance, variance_of_held_out(groups));
+    }
+    if (kind == part) {
+      break;
+    }
+  }
+  return units;
 }
 
 double prior_spread(const RunTraits& run, const ErrorPriors& priors) {
@@ -187,13 +204,12 @@ Errors weighted(const RunTraits& run, const std::vector<HeldOutRun>& known) {
 }  // namespace
 
 int steps_apart(const RunTraits& a, const RunTraits& b) {
-  if (a.gpu == b.gpu) {
-    return 0;
-  }
-  if (a.architecture == b.architecture) {
-    return 1;
-  }
-  return a.vendor == b.vendor ? 2 : kMostSteps;
+  const int own = std::max(static_cast<int>(a.own_part), static_cast<int>(b.own_part));
+  const int shared = a.gpu == b.gpu                     ? 0
+                     : a.architecture == b.architecture ? 1
+                     : a.vendor == b.vendor             ? 2
+                                                        : kMostSteps;
+  return std::max(own, shared);
 }
 
 RunTraits traits_of(const Experiment& experiment) {
@@ -205,10 +221,7 @@ RunTraits traits_of(const Experiment& experiment) {
           .dtype = experiment.training.dtype,
           .software = experiment.software_base.name,
           .gpus = experiment.cluster.gpus(),
-          .own_part = !is_own_file(experiment.named.gpu) ? OwnPart::kNone
-                      : has_assumed_rates(device, experiment.named.gpu)
-                          ? OwnPart::kLikeAnArchitecture
-                          : OwnPart::kLikeAGpu};
+          .own_part = device.own_part};
 }
 
 double kinship(const RunTraits& run, const RunTraits& known, const ErrorKinship& factors) {
@@ -235,20 +248,19 @@ std::optional<ErrorDistribution> error_distribution(const RunTraits& run,
   const Groups sources = grouped(errors, [](const RunTraits& traits) { return traits.source; });
   const Groups gpus = grouped(errors, [](const RunTraits& traits) { return traits.gpu; });
   const Groups sets = grouped(errors, [](const RunTraits& traits) { return traits.software; });
-  const Groups units =
-      run.own_part != OwnPart::kLikeAnArchitecture
-          ? gpus
-          : grouped(errors, [](const RunTraits& traits) { return traits.architecture; });
-  if (run.own_part != OwnPart::kNone && units.size() < 2) {
+  const bool own = run.own_part != OwnPart::kNone;
+  const HeldOutUnits units = own ? held_out_units(errors, run.own_part) : HeldOutUnits{};
+  if (own && units.count < 2) {
     return std::nullopt;
   }
   const Centre centre = centre_of(sources, priors);
   const double spread =
       pooled_spread(sources, run, priors, [&](const Errors&) { return centre.value; });
   double apart = gpus.contains(run.gpu) ? 0.0 : variance_between(gpus, priors);
-  const bool own = run.own_part != OwnPart::kNone;
-  const double held_out = own ? variance_of_held_out(units) : 0.0;
-  apart = std::max(apart, held_out);
+  const double carried = !own                                 ? 0.0
+                         : run.own_part == OwnPart::kLikeAGpu ? priors.same_die
+                                                              : priors.other_die;
+  apart = std::max(apart, units.variance) + carried * carried;
   const double other = sets.contains(run.software) ? 0.0 : variance_between(sets, priors);
   const double uncertain = 1.0 + 1.0 / (centre.runs + priors.centre_runs);
   return ErrorDistribution{.centre = centre.value,
@@ -257,8 +269,9 @@ std::optional<ErrorDistribution> error_distribution(const RunTraits& run,
                            .degrees = priors.spread_runs + centre.runs,
                            .between_gpus = std::sqrt(apart),
                            .between_software = std::sqrt(other),
-                           .held_out_units = own ? std::ssize(units) : 0,
-                           .held_out_spread = std::sqrt(held_out)};
+                           .held_out_units = units.count,
+                           .held_out_spread = std::sqrt(units.variance),
+                           .carried_spread = carried};
 }
 
 }  // namespace stepcast

@@ -18,9 +18,10 @@
 // one source that is far off does not widen everything). `between` is added for a GPU, and for a
 // software set, that no run has: the variance of the means of its kin beyond what their own spread
 // explains (DerSimonian and Laird 1986), at least ErrorPriors::kin squared. For a part of the
-// user's own it is at least the mean square by which the runs of a whole GPU, or of a whole
-// architecture, are off the mean of all others, each held out in turn; without two of them nothing
-// is known.
+// user's own it is at least the mean square by which the runs of a whole GPU, of a whole
+// architecture, or of a whole vendor, whichever is as far away or nearer, are off the mean of all
+// others, each held out in turn; without two units as far away nothing is known. What pricing it by
+// another part's constants adds comes on top, ErrorPriors::same_die or other_die.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +52,12 @@ struct ErrorPriors {
   double dense = 0.064;    // besides the chip: machine, version, settings that no source states
   double experts = 0.127;  // the same where routing and exchanges add to it
   double kin = 0.02;       // at least, between two GPUs or software sets
+  // What pricing a part by the constants of another one adds: the root mean square by which steps
+  // of parts that ship differ from those of the same part written as a generic one like an H100,
+  // with its own rates and efficiencies; H200 and H800, and parts of other dies
+  // (tests/unit/hardware/generic_part_test.cpp).
+  double same_die = 0.03;
+  double other_die = 0.14;
   double spread_runs = 4.0;
   double centre_runs = 2.0;
   double within_source = 0.2;  // rho, the correlation of runs of one source
@@ -59,7 +66,7 @@ struct ErrorPriors {
 RunTraits traits_of(const Experiment& experiment);
 
 // How far the GPUs of two runs are from each other: 0 for one GPU, 1 on one architecture, 2 of one
-// vendor, else kMostSteps.
+// vendor, else kMostSteps. A part of the user's own is at least as far as its OwnPart says.
 inline constexpr int kMostSteps = 3;
 int steps_apart(const RunTraits& a, const RunTraits& b);
 

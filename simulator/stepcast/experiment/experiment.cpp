@@ -193,7 +193,13 @@ class ExperimentReader {
     constexpr Range<std::int64_t> kGpus{1, 1024};
     ClusterSpec& spec = experiment_.cluster;
     ScaleOutSpec& nics = spec.device.scale_out;
+    const std::int64_t joined = std::max(spec.gpus_per_node, spec.device.scale_up.domain_size);
     spec.gpus_per_node = cluster.optional_count("gpus_per_node", spec.gpus_per_node, kGpus);
+    if (spec.gpus_per_node > joined) {
+      cluster.error("gpus_per_node", "is more than the " + std::to_string(joined) +
+                                         " GPUs that the fabric of " + spec.device.name +
+                                         " joins; give no more, and more nodes");
+    }
     nics.nics_per_gpu =
         cluster.optional_number("nics_per_gpu", nics.nics_per_gpu, limits::kNicsPerGpu);
     nics.nic_rate = cluster.optional_quantity("nic_rate", nics.nic_rate, limits::kNicRate);
@@ -292,6 +298,10 @@ class ExperimentReader {
         experiment_.named.training_assumed.emplace_back(key);
       }
     }
+    const ConfigNode* dtype = training.node().find("dtype");
+    if (dtype == nullptr || dtype->location().file == kAssumedPlace) {
+      experiment_.named.training_assumed.emplace_back("dtype");
+    }
     const ConfigNode* lora = training.node().find("lora");
     if (lora != nullptr && lora->kind == ConfigNode::Kind::kMapping) {
       const ConfigNode* targets = lora->find("targets");
@@ -339,7 +349,9 @@ class ExperimentReader {
     return usual.empty() ? "megatron" : usual;
   }
 
-  void take_software(const std::string& name, const Location& where) {
+  void take_software(const std::string& given, const Location& where) {
+    const std::string name =
+        is_own_file(given) ? (folder_ / given).lexically_normal().string() : given;
     experiment_.software = profiles_.software(name, where);
     follow_recipes({experiment_.model.name, experiment_.named.gpu, experiment_.training.dtype},
                    experiment_.software);

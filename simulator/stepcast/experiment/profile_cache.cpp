@@ -100,7 +100,9 @@ ModelSpec load_named_model(const std::string& name, const DataRoot& data, const 
 
 SoftwareSpec load_named_software(const std::string& name, const DataRoot& data,
                                  const Location& where) {
-  return load_software(named_file(data.software(), name, "software set", where));
+  return load_software(is_own_file(name) ? std::filesystem::path(name)
+                                         : named_file(data.software(), name, "software set", where),
+                       data.software());
 }
 
 HostSpec load_named_host(const std::string& name, const DataRoot& data, const Location& where) {

@@ -63,6 +63,9 @@ void note_stand_in(Projection& p, const DeviceSpec& device) {
     p.notes.push_back("no kernel was measured on " + device.name + ": constants are those of " +
                       device.stand_in + ", at the rates, clocks and power of its data sheet");
   }
+  for (const std::string& doubt : device.doubts) {
+    p.notes.push_back("own part " + device.name + ": " + doubt);
+  }
 }
 
 void note_assumed_exchange(Projection& p, const DeviceSpec& device) {

@@ -349,6 +349,7 @@ Architecture read_architecture(const ConfigNode& root, SourceTable& sources,
   Architecture architecture;
   architecture.runtime = reader.choice<DeviceRuntime>("runtime", enum_names<DeviceRuntime>());
   architecture.usual_software = reader.text("usual_software");
+  architecture.other_software = reader.text("other_software");
   architecture.gemm = read_gemm_library(reader.mapping("gemm_library"));
   architecture.attention = read_attention_library(reader.mapping("attention_kernels"));
   reader.finish();

@@ -138,6 +138,7 @@ struct Architecture {
   std::string kernels;  // whose file describes its kernels, mostly its own
   DeviceRuntime runtime = DeviceRuntime::kCuda;
   std::string usual_software;  // the set that is assumed where an experiment names none
+  std::string other_software;  // what else many take, told where that decides the answer
   GemmLibrary gemm;
   AttentionLibrary attention;
 };

@@ -43,6 +43,10 @@ struct DataRoot {
   [[nodiscard]] std::filesystem::path hugging_face() const {
     return folder / "configs/hugging_face.yaml";
   }
+  // Words of the field, each with what it means.
+  [[nodiscard]] std::filesystem::path glossary() const { return folder / "configs/glossary.yaml"; }
+  // Files for a user to begin a GPU, a cluster, a model or a software set of their own with.
+  [[nodiscard]] std::filesystem::path templates() const { return folder / "configs/templates"; }
   [[nodiscard]] std::filesystem::path libraries() const {
     return folder / "hardware_profiles/libraries.yaml";
   }

@@ -9,6 +9,8 @@
 #include "stepcast/hardware/constant_files.hpp"
 #include "stepcast/hardware/data_root.hpp"
 #include "stepcast/hardware/device_tables.hpp"
+#include "stepcast/hardware/generic_part.hpp"
+#include "stepcast/hardware/part_fit.hpp"
 
 namespace stepcast {
 namespace {
@@ -34,18 +36,21 @@ bool is_section(const ConfigNode& node) {
   return node.kind == ConfigNode::Kind::kMapping && node.find("value") == nullptr;
 }
 
-// As changed(), but a number is taken with its source or not at all.
+// As changed(), but a number is taken with its source or not at all, and what both have stands
+// where `own` has it.
 ConfigNode based_on(ConfigNode base, const ConfigNode& own) {
   for (const ConfigEntry& entry : own.entries) {
     const auto same = std::ranges::find(base.entries, entry.key, &ConfigEntry::key);
     if (same == base.entries.end()) {
       base.entries.push_back(entry);
     } else if (is_section(same->value) && is_section(entry.value)) {
-      same->value = based_on(std::move(same->value), entry.value);
+      ConfigNode both = based_on(std::move(same->value), entry.value);
+      *same = {entry.key, entry.line, entry.column, std::move(both)};
     } else {
       *same = entry;
     }
   }
+  static_cast<ConfigPlace&>(base) = own;
   return base;
 }
 
@@ -95,16 +100,33 @@ void read_compute(SourcedReader& reader, DeviceSpec& device) {
   device.power = read_part(reader.mapping("power"), device_tables::kPower);
 }
 
-// What each number alone cannot be wrong about.
+// Whether numbers stand in the file of the part itself, and not in that of a base.
+bool is_own(const MappingReader& reader, std::string_view key) {
+  const ConfigNode* node = reader.node().find(key);
+  return node != nullptr && node->location().file == reader.location().file;
+}
+
+// What each number alone cannot be wrong about. What a number is wrong about beside one of a base
+// is hold_against()'s.
 void check(const MappingReader& reader, const DeviceSpec& device) {
   if (reader.has("power") && !(device.power.idle < device.power.limit)) {
     reader.error("power", "has an idle power that is not below its limit");
   }
-  if (reader.has("hbm") && device.hbm.achieved > device.hbm.peak) {
+  const ConfigNode* hbm = reader.node().find("hbm");
+  const ConfigNode* achieved = hbm == nullptr ? nullptr : hbm->find("achieved");
+  if (achieved != nullptr && achieved->location().file == hbm->location().file &&
+      device.hbm.achieved > device.hbm.peak) {
     reader.error("hbm", "achieves more than its peak");
   }
   if (reader.has("scale_up") && device.scale_up.kernel_units >= device.compute_units) {
-    reader.error("scale_up", "has kernel_units that leave no unit of compute_units to computation");
+    reader.error(is_own(reader, "scale_up") ? "scale_up" : "compute_units",
+                 "and the kernel_units of a collective, " +
+                     std::to_string(device.scale_up.kernel_units) + " of " +
+                     std::to_string(device.compute_units) + ", leave no unit to computation");
+  }
+  const std::string domain = domain_fault(device.scale_up.domain_size, device.gpus_per_node);
+  if (reader.has("scale_up") && reader.has("gpus_per_node") && !domain.empty()) {
+    reader.error("scale_up", domain);
   }
   if (!device.matrix_rate[slot(Dtype::kBf16)] || !device.achieved.gemm[slot(Dtype::kBf16)] ||
       !device.clock.sustained[slot(Dtype::kBf16)]) {
@@ -112,30 +134,48 @@ void check(const MappingReader& reader, const DeviceSpec& device) {
   }
 }
 
-// The file of the folder `key` that the profile names there; empty, and an error, if there is none.
-std::optional<std::filesystem::path> named_file(const std::filesystem::path& profiles,
-                                                const std::string& key, const std::string& name,
-                                                const MappingReader& where) {
-  if (!where.has(key)) {
-    return std::nullopt;  // reported as missing
+// The tree of a file of constants: the file of `folder` that the profile names, or with a mapping
+// in the place of a name the one of its `base`, with the numbers of the mapping in their place.
+// Empty, and an error, if there is no such file.
+struct NamedConstants {
+  std::string name;
+  ConfigNode root;
+};
+std::optional<NamedConstants> named_constants(const std::filesystem::path& profiles,
+                                              const std::string& key, MappingReader& where) {
+  const ConfigNode* given = where.take_required(key);
+  if (given == nullptr) {
+    return std::nullopt;
   }
+  const ConfigNode* base = given->find(kBase);
+  const bool changes = given->kind == ConfigNode::Kind::kMapping && base != nullptr;
+  const std::string name = where.text(key, changes ? *base : *given).value_or("");
   const std::filesystem::path folder = profiles / key;
-  std::optional<std::filesystem::path> file = file_named(folder, name);
+  const std::optional<std::filesystem::path> file =
+      name.empty() ? std::nullopt : file_named(folder, name);
   if (!file) {
-    where.error(key, "is '" + name + "', which names no file of the folder " + key +
-                         did_you_mean(name, names_in(folder)));
+    if (!name.empty()) {
+      where.error(key, "is '" + name + "', which names no file of the folder " + key +
+                           did_you_mean(name, names_in(folder)));
+    }
+    return std::nullopt;
   }
-  return file;
+  NamedConstants constants{name, load_config(*file)};
+  if (changes) {
+    ConfigNode own = *given;
+    drop(own, kBase);
+    constants.root = based_on(std::move(constants.root), own);
+  }
+  return constants;
 }
 
 // The constants of the files that the profile names; their problems join those of the profile.
 void read_named_constants(SourcedReader& reader, const std::filesystem::path& profiles,
                           DeviceSpec& device, Diagnostics& diagnostics) {
   const auto read_named = [&](const std::string& folder, auto& constants, const auto& read) {
-    const std::string name = reader.reader().required_text(folder);
-    if (const auto file = named_file(profiles, folder, name, reader.reader())) {
-      constants = read(load_config(*file), device.sources, device.provenance, diagnostics);
-      constants.name = name;
+    if (const auto named = named_constants(profiles, folder, reader.reader())) {
+      constants = read(named->root, device.sources, device.provenance, diagnostics);
+      constants.name = named->name;
     }
   };
   read_named("kernels", device.kernels, read_kernel_constants);
@@ -143,6 +183,95 @@ void read_named_constants(SourcedReader& reader, const std::filesystem::path& pr
   read_named("exchange", device.exchange, read_exchange_constants);
   device.libraries = read_library_constants(load_config(profiles / "libraries.yaml"),
                                             device.sources, device.provenance, diagnostics);
+}
+
+// All of a profile behind its names.
+void read_whole_part(MappingReader top, DeviceSpec& device, const std::filesystem::path& profiles) {
+  Diagnostics& diagnostics = top.diagnostics();
+  std::vector<Provenance> architecture_provenance;  // printed after the part's own
+  device.stand_in = top.optional_text("kernels_measured_on");
+  device.architecture = find_architecture(top, "architecture", profiles / "architectures",
+                                          device.sources, architecture_provenance);
+  SourcedReader reader(std::move(top), device.sources, device.provenance);
+  read_compute(reader, device);
+  read_constants<DeviceSpec>(reader, device_tables::kLaunch, device);
+  device.scale_up = read_scale_up(reader.mapping("scale_up"));
+  device.scale_out = read_part(reader.mapping("scale_out"), device_tables::kScaleOut);
+  device.achieved = read_part(reader.mapping("achieved"), device_tables::kAchieved);
+  read_named_constants(reader, profiles, device, diagnostics);
+  device.provenance.insert(device.provenance.end(),
+                           std::make_move_iterator(architecture_provenance.begin()),
+                           std::make_move_iterator(architecture_provenance.end()));
+  check(reader.reader(), device);
+  reader.finish();
+}
+
+// The part of the mapping `generic`; `named` has its names and sources. What is wrong is told to
+// the reader, and nothing is made of it.
+DeviceSpec read_generic(MappingReader top, DeviceSpec named, const SourceTable& shared_sources,
+                        const std::filesystem::path& profiles) {
+  std::vector<Provenance> stated;
+  const ConfigNode* like = top.node().find("generic")->find("like");
+  const GenericPart part =
+      read_generic_part(top.required_mapping("generic"), named.sources, stated);
+  top.finish();
+  const std::filesystem::path folder = profiles / "gpus";
+  const std::optional<std::filesystem::path> file =
+      like == nullptr ? std::nullopt : file_named(folder, part.like);
+  if (like != nullptr && !file) {
+    top.diagnostics().error(like->location(), "'generic.like' is '" + part.like +
+                                                  "', which is no part" +
+                                                  did_you_mean(part.like, names_in(folder)));
+  }
+  if (!file || !top.diagnostics().empty()) {
+    return named;
+  }
+  DeviceSpec device = device_of(part, load_device(*file, shared_sources, profiles), stated);
+  device.name = named.name;
+  device.title = named.title;
+  device.vendor = named.vendor;
+  device.bases = {part.like};
+  device.stand_in = part.like;
+  device.own_part = OwnPart::kLikeAVendor;
+  device.sources.merge(named.sources);
+  return device;
+}
+
+bool is_shipped(const std::filesystem::path& file, const std::filesystem::path& profiles) {
+  return file.parent_path().lexically_normal() == (profiles / "gpus").lexically_normal();
+}
+
+// Whether the file states rates or clocks of the part that nobody published.
+bool assumes_rates(const DeviceSpec& device, const std::filesystem::path& file) {
+  return std::ranges::any_of(device.provenance, [&file](const Provenance& number) {
+    return number.kind == SourceKind::kAssumed && number.stated_in == file.stem() &&
+           (number.key.starts_with("matrix_rate") || number.key.starts_with("clock"));
+  });
+}
+
+// Where `key`, "matrix_rate.bf16", stands; where its section does, if it does not.
+Location place_of(const ConfigNode& root, std::string_view key) {
+  const ConfigEntry* entry = root.entry(key.substr(0, key.find('.')));
+  Location place = entry == nullptr ? root.location() : entry->location();
+  while (entry != nullptr && key.find('.') != std::string_view::npos) {
+    key.remove_prefix(key.find('.') + 1);
+    entry = entry->value.entry(key.substr(0, key.find('.')));
+    place = entry == nullptr ? place : entry->location();
+  }
+  return place;
+}
+
+// Throws ConfigError with what cannot be; the rest becomes doubts.
+void hold_against(const DeviceSpec& base, const ConfigNode& root, DeviceSpec& device) {
+  Diagnostics diagnostics;
+  for (const Misfit& misfit : misfits(device, base)) {
+    if (misfit.decides) {
+      diagnostics.error(place_of(root, misfit.key), "'" + misfit.key + "' " + misfit.text);
+    } else {
+      device.doubts.push_back(misfit.key + " " + misfit.text);
+    }
+  }
+  diagnostics.throw_if_any();
 }
 
 }  // namespace
@@ -198,26 +327,28 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   MappingReader top(root, "", diagnostics);
   device.sources = shared_sources;
   device.sources.merge(read_sources(top, "sources"));
-  std::vector<Provenance> architecture_provenance;  // printed after the part's own
   device.name = required_name(top);
   device.title = top.required_text("title");
   device.vendor = top.required_text("vendor");
-  device.stand_in = top.optional_text("kernels_measured_on");
-  device.architecture = find_architecture(top, "architecture", profiles / "architectures",
-                                          device.sources, architecture_provenance);
-  SourcedReader reader(std::move(top), device.sources, device.provenance);
-  read_compute(reader, device);
-  read_constants<DeviceSpec>(reader, device_tables::kLaunch, device);
-  device.scale_up = read_scale_up(reader.mapping("scale_up"));
-  device.scale_out = read_part(reader.mapping("scale_out"), device_tables::kScaleOut);
-  device.achieved = read_part(reader.mapping("achieved"), device_tables::kAchieved);
-  read_named_constants(reader, profiles, device, diagnostics);
-  device.provenance.insert(device.provenance.end(),
-                           std::make_move_iterator(architecture_provenance.begin()),
-                           std::make_move_iterator(architecture_provenance.end()));
-  check(reader.reader(), device);
-  reader.finish();
+  if (top.has("generic")) {
+    device = read_generic(std::move(top), std::move(device), shared_sources, profiles);
+    diagnostics.throw_if_any();
+    return device;
+  }
+  read_whole_part(std::move(top), device, profiles);
   diagnostics.throw_if_any();
+  if (is_shipped(file, profiles)) {
+    return device;
+  }
+  device.own_part = OwnPart::kLikeAnArchitecture;
+  if (!device.bases.empty()) {
+    const DeviceSpec base =
+        load_device(profiles / "gpus" / (device.bases.front() + ".yaml"), shared_sources, profiles);
+    hold_against(base, root, device);
+    device.own_part = has_other_die(device, base) || assumes_rates(device, file)
+                          ? OwnPart::kLikeAnArchitecture
+                          : OwnPart::kLikeAGpu;
+  }
   return device;
 }
 

@@ -19,6 +19,7 @@
 #include "stepcast/hardware/exchange_constants.hpp"
 #include "stepcast/hardware/kernel_constants.hpp"
 #include "stepcast/hardware/library_constants.hpp"
+#include "stepcast/hardware/own_part.hpp"
 #include "stepcast/hardware/provenance.hpp"
 
 namespace stepcast {
@@ -118,6 +119,9 @@ struct DeviceSpec {
   std::vector<std::string> bases;  // parts whose profiles this one changes, nearest first
   // The part that the kernels' constants were measured on, where this one never was; else empty.
   std::string stand_in;
+  OwnPart own_part = OwnPart::kNone;
+  // Of a part of the user's own: what it took over that may no longer fit (part_fit.hpp).
+  std::vector<std::string> doubts;
   std::vector<Provenance> provenance;
   SourceTable sources;
 
@@ -131,17 +135,18 @@ struct DeviceSpec {
 
 // Reads a GPU's profile, those of the parts that it is based on, and the constants that it names.
 // These lie in the folders `gpus`, `architectures`, `kernels`, `collectives` and `exchange` of
-// `profiles`, beside the file of what is alike on all; the profile itself may lie anywhere. Throws
-// ConfigError with all of its problems.
+// `profiles`, beside the file of what is alike on all. The profile itself may lie anywhere; one
+// that does not lie there is held against its base (part_fit.hpp). Throws ConfigError with all of
+// its problems.
 DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources,
                        const std::filesystem::path& profiles);
 
 // The whole profile of a part that is another one with a few numbers changed, one die sold with
 // other memory, clocks or power: `base: h100_sxm` names a profile of `folder`, whose numbers hold
 // where this one states none. A number is replaced with its source: {value, source} is one thing.
-// The key `base` goes, every value keeps its place in the file that states it, and `bases` gets the
-// names of the parts that it is based on, nearest first. Throws ConfigError if a base is not in
-// `folder` or is based on itself.
+// The key `base` goes, every value keeps its place in the file that states it, a section stands
+// where the nearest file has it, and `bases` gets the names of the parts that it is based on,
+// nearest first. Throws ConfigError if a base is not in `folder` or is based on itself.
 ConfigNode profile_with_bases(const std::filesystem::path& file,
                               const std::filesystem::path& folder, std::vector<std::string>& bases);
 

@@ -16,9 +16,8 @@ namespace {
 constexpr int kLongestChain = 8;  // sets on top of each other
 
 // The mapping of a set with what its bases say beneath it.
-ConfigNode with_bases(const std::filesystem::path& file) {
+ConfigNode with_bases(const std::filesystem::path& file, const std::filesystem::path& folder) {
   ConfigNode root = load_config(file);
-  const std::filesystem::path folder = file.parent_path();
   for (int depth = 0; depth < kLongestChain; ++depth) {
     const ConfigNode* base = root.find("base");
     if (base == nullptr) {
@@ -129,8 +128,8 @@ bool names(const std::vector<T>& list, const V& value) {
 
 }  // namespace
 
-SoftwareSpec load_software(const std::filesystem::path& file) {
-  const ConfigNode root = with_bases(file);
+SoftwareSpec load_software(const std::filesystem::path& file, const std::filesystem::path& folder) {
+  const ConfigNode root = with_bases(file, folder);
   Diagnostics diagnostics;
   MappingReader reader(root, "", diagnostics);
   SoftwareSpec software;

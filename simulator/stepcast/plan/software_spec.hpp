@@ -329,9 +329,9 @@ struct SoftwareSpec {
   }
 };
 
-// Reads a software set file. `base: NAME` takes what it does not say from another set of its
-// folder. Throws ConfigError with all of its problems.
-SoftwareSpec load_software(const std::filesystem::path& file);
+// Reads a software set file. `base: NAME` takes what it does not say from another set, of `folder`.
+// Throws ConfigError with all of its problems.
+SoftwareSpec load_software(const std::filesystem::path& file, const std::filesystem::path& folder);
 
 // The run that recipes are asked for.
 struct RecipeSubject {

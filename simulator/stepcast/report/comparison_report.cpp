@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/plan_changes.hpp"
 #include "stepcast/experiment/plan_fields.hpp"
@@ -17,6 +18,7 @@
 #include "stepcast/report/plan_lines.hpp"
 #include "stepcast/report/projection_columns.hpp"
 #include "stepcast/report/projection_report.hpp"
+#include "stepcast/report/related_columns.hpp"
 #include "stepcast/report/step_rows.hpp"
 
 namespace stepcast {
@@ -39,47 +41,6 @@ std::string stacked(std::string list) {
   return list;
 }
 
-std::string as_money(const Value& value) {
-  const double price = value.get<double>();
-  return price >= 1.0 ? decimals(price, 2) : significant(price, 3);
-}
-
-// A column beside the one that all are related to, which is null where none was timed.
-struct RelatedColumn {
-  const ComparedColumn& column;
-  const ComparedColumn* reference = nullptr;
-
-  [[nodiscard]] const Projection& projection() const { return column.projection; }
-  [[nodiscard]] std::string label() const { return column.label(); }
-};
-
-constexpr auto kRelatedColumns = std::to_array<Column<RelatedColumn>>({
-    {"label", "", member<&RelatedColumn::label>},
-    {"options", "", [](const RelatedColumn& it) { return object_of(it.column.options); }},
-    {"ratio", "ratio to",
-     [](const RelatedColumn& it) {
-       return it.projection().priced ? Value(ratio(it.projection(), it.reference->projection))
-                                     : no_value();
-     },
-     as_number<3>},
-    {"told_apart", "told apart from",
-     [](const RelatedColumn& it) {
-       return it.projection().priced && &it.column != it.reference
-                  ? Value(can_be_told_apart(it.projection(), it.reference->projection))
-                  : no_value();
-     },
-     as_yes_or_no},
-    {"price_per_gpu_hour", "",
-     [](const RelatedColumn& it) {
-       return it.column.price_per_million_tokens() ? Value(it.projection().gpu_hour->price)
-                                                   : no_value();
-     }},
-    {"price_per_million_tokens", "price a million tokens",
-     [](const RelatedColumn& it) { return value_of(it.column.price_per_million_tokens()); },
-     as_money},
-});
-constexpr Columns<RelatedColumn> kRelated{kRelatedColumns};
-
 // Of the step's time.
 std::string assumed_text(const Projection& p) {
   return p.provenance ? decimals(100.0 * p.provenance->of(SourceKind::kAssumed), 1) + " %"
@@ -87,6 +48,10 @@ std::string assumed_text(const Projection& p) {
 }
 
 std::string yes_or_no(bool value) { return value ? "yes" : "no"; }
+
+std::string verdict(const Projection& p) {
+  return p.feasible() && is_tight(p.memory) ? "yes, tight" : yes_or_no(p.feasible());
+}
 
 // Input that is worth a row where columns differ in it. Where plans were searched, so is every row
 // of a plan but those that most plans leave at their usual value.
@@ -114,6 +79,16 @@ std::string plan_cell(const PlanKey& key, const ParallelPlan& plan) {
 
 std::vector<InputRow> all_input_rows() {
   std::vector<InputRow> rows = {
+      {"model", [](const Projection& p) { return p.model; }, {}, false},
+      {"dtype", [](const Projection& p) { return std::string(name(p.training.dtype)); }, {}, false},
+      {"sequence",
+       [](const Projection& p) { return with_separators(p.training.sequence_length); },
+       {},
+       false},
+      {"global batch",
+       [](const Projection& p) { return with_separators(p.training.global_batch_size); },
+       {},
+       false},
       {"GPUs", [](const Projection& p) { return with_separators(p.gpus); }, {}, false},
       {"software", [](const Projection& p) { return p.software; }, {}, false},
       {"network", [](const Projection& p) { return stacked(network_text(p)); }, {}, false},
@@ -138,7 +113,7 @@ class ComparisonTable {
  public:
   // `columns` are all, of which the table has `shown`.
   ComparisonTable(const AllColumns& columns, std::span<const ComparedColumn> shown)
-      : columns_(columns), shown_(shown) {
+      : columns_(columns), shown_(shown), by_token_(steps_differ_in_size(columns)) {
     for (const ComparedColumn& column : shown) {
       labels_.push_back(stacked(column.label()));
     }
@@ -237,6 +212,9 @@ class ComparisonTable {
     add_numbers("interval");
     add_related("told_apart", beside("told apart from", reference), reference);
     add_numbers("step_time_s");
+    if (by_token_) {
+      add_related("time_per_token_gpu_s", "time a token and GPU", reference);
+    }
     add_timed("on assumed constants", assumed_text);
     add_numbers("model_tflops_per_gpu mfu clock_mhz power_w");
   }
@@ -245,7 +223,7 @@ class ComparisonTable {
   void add_related(std::string_view key, const std::string& title,
                    const ComparedColumn& reference) {
     add_cells(title, [&](const ComparedColumn& column) {
-      return kRelated.text(key, {column, &reference});
+      return related_columns().text(key, {column, &reference});
     });
   }
 
@@ -263,15 +241,18 @@ class ComparisonTable {
         });
   }
 
-  // The first row of a key has all of it; what follows is a part of that.
+  // The first row of a key has all of it; what follows is a part of that. Steps of different sizes
+  // have the time of a token on a GPU.
   void add_time() {
     std::string_view key;
     for (const TimeRow& row : kTimeRows) {
       const bool part = row.key == key;
       key = row.key;
-      const auto time = [&row, part](const Projection& p) {
+      const auto time = [&row, part, this](const Projection& p) {
         const TimeBreakdown& all = p.time.breakdown;
-        return part ? row.of(all) : time_of_key(all, row.key);
+        const double share =
+            by_token_ ? 1.0 / (p.tokens_per_second_per_gpu * p.time.step.value()) : 1.0;
+        return share * (part ? row.of(all) : time_of_key(all, row.key));
       };
       const bool any = std::ranges::any_of(columns_, [&time](const ComparedColumn& column) {
         return time(column.projection) > Seconds{};
@@ -289,9 +270,7 @@ class ComparisonTable {
     add_timed("  of the capacity", [](const Projection& p) {
       return decimals(100.0 * (p.peak_memory() / p.memory_capacity), 1) + " %";
     });
-    add("can run", [](const Projection& p) {
-      return p.feasible() && is_tight(p.memory) ? "yes, tight" : yes_or_no(p.feasible());
-    });
+    add("can run", verdict);
   }
 
   // "ratio to h100_sxm"; a label of several parts is long for a row's title.
@@ -304,6 +283,7 @@ class ComparisonTable {
 
   const AllColumns& columns_;
   std::span<const ComparedColumn> shown_;
+  bool by_token_;
   std::vector<std::string> labels_;
   std::optional<TextTable> table_;
 };
@@ -317,6 +297,107 @@ std::size_t width_of(std::string_view text) {
   }
   return widest;
 }
+
+// What all columns have in common of "bf16, sequence 4,096, global batch 128".
+std::string common_training(const AllColumns& columns) {
+  std::string common;
+  const std::string first = training_text(columns.front().projection.training);
+  for (std::size_t at = 0; at < first.size();) {
+    const std::size_t end = std::min(first.find(", ", at), first.size());
+    const std::string part = first.substr(at, end - at);
+    const bool shared = std::ranges::all_of(columns, [&part](const ComparedColumn& column) {
+      return (", " + training_text(column.projection.training) + ", ").find(", " + part + ", ") !=
+             std::string::npos;
+    });
+    common += !shared ? "" : (common.empty() ? "" : ", ") + part;
+    at = end + 2;
+  }
+  return common;
+}
+
+// More columns than that are rows.
+constexpr std::size_t kMostSideBySide = 5;
+
+// The columns as rows, with what people read first.
+class ListedColumns {
+ public:
+  explicit ListedColumns(const AllColumns& columns)
+      : columns_(columns), reference_(reference_of(columns)) {
+    add_column("", Align::kLeft, [](const ComparedColumn& column) { return column.label(); });
+    add("GPUs",
+        [](const ComparedColumn& column) { return with_separators(column.projection.gpus); });
+    add_numbers("tokens_per_second_per_gpu interval");
+    add_related("ratio", "ratio to the first");
+    add_related("told_apart", "told apart");
+    add_related("price_per_million_tokens", "price a million tokens");
+    if (steps_differ_in_size(columns)) {
+      add_related("time_per_token_gpu_s", "time a token and GPU");
+    }
+    add_numbers("step_time_s mfu days gpu_hours price_in_currency");
+    add("memory of the fullest GPU", [](const ComparedColumn& column) {
+      return column.projection.memory.empty() ? kNothing
+                                              : readable(column.projection.peak_memory());
+    });
+    add("can run", [](const ComparedColumn& column) { return verdict(column.projection); });
+    add("micro-batch", [](const ComparedColumn& column) {
+      return column.has_plan() ? with_separators(column.projection.training.micro_batch_size)
+                               : kNothing;
+    });
+    add_column("plan", Align::kLeft, [](const ComparedColumn& column) {
+      return column.has_plan() ? plan_line(column.projection.plan) : kNothing;
+    });
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::vector<TextTable::Column> titles;
+    for (const Cells& cells : cells_) {
+      titles.push_back({cells.title, cells.align});
+    }
+    TextTable table(std::move(titles));
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      table.add_row(each_of(cells_, [i](const Cells& cells) { return cells.of[i]; }));
+    }
+    return table.text();
+  }
+
+ private:
+  struct Cells {
+    std::string title;
+    Align align;
+    std::vector<std::string> of;  // each compared column
+  };
+
+  template <typename Cell>
+  void add_column(std::string title, Align align, const Cell& cell) {
+    cells_.push_back({std::move(title), align, each_of(columns_, cell)});
+  }
+  // Numbers that some column has.
+  template <typename Cell>
+  void add(const std::string& title, const Cell& cell) {
+    add_column(title, Align::kRight,
+               [&cell](const ComparedColumn& column) -> std::string { return cell(column); });
+    const std::vector<std::string>& all = cells_.back().of;
+    if (std::ranges::all_of(all, [](const std::string& text) { return text == kNothing; })) {
+      cells_.pop_back();
+    }
+  }
+  void add_numbers(std::string_view keys) {
+    projection_columns().each(keys, [this](const Column<Projection>& number) {
+      add(std::string(number.title), [&number](const ComparedColumn& column) {
+        return projection_columns().text(number.key, column.projection);
+      });
+    });
+  }
+  void add_related(std::string_view key, const std::string& title) {
+    add(title, [&, this](const ComparedColumn& column) {
+      return reference_ == nullptr ? kNothing : related_columns().text(key, {column, reference_});
+    });
+  }
+
+  const AllColumns& columns_;
+  const ComparedColumn* reference_;
+  std::vector<Cells> cells_;
+};
 
 // As many columns side by side as `width` holds, at least one, and the rest below.
 std::string tables(const AllColumns& columns, std::size_t width) {
@@ -373,55 +454,6 @@ std::string reason_lines(const AllColumns& columns) {
   return text.empty() ? text : "\nThese cannot run:\n" + text;
 }
 
-// --- CSV ----------------------------------------------------------------------------------------
-
-constexpr std::string_view kSearched = "plans:plans_searched priced:plans_priced";
-
-// The plan of a column but for the exchange of experts, and how many were looked at where it was
-// searched; or the titles of these cells.
-std::string plan_cells(const ComparedColumn& column, CsvCells::Part part) {
-  const Projection& p = column.projection;
-  CsvCells plan(part, ExpertColumns::kLeftOut);
-  write_plan(p.plan, plan);
-  plan.field("micro_batch_size", p.training.micro_batch_size);
-  plan.field("recompute", name(p.training.recompute.kind));
-  std::string text;
-  for (const std::string& cell : plan.cells()) {
-    const bool empty = part == CsvCells::Part::kValues && !column.has_plan();
-    text += "," + (empty ? "" : cell);
-  }
-  if (column.searched) {
-    text += "," + (part == CsvCells::Part::kNames
-                       ? Columns<SearchedPlans>::csv_titles(kSearched)
-                       : searched_columns().csv_cells(kSearched, *column.searched));
-  }
-  return text;
-}
-
-constexpr std::string_view kInput = "model gpu gpus software feasible tokens_per_second_per_gpu";
-constexpr std::string_view kStep =
-    "step_time_s model_tflops_per_gpu mfu clock_mhz power_w peak_memory_bytes";
-constexpr std::string_view kIntervals = STEPCAST_INTERVAL_COLUMNS;
-constexpr std::string_view kLast = "price_per_gpu_hour currency network reasons";
-
-std::string csv_line(const ComparedColumn& column, const ComparedColumn* reference) {
-  const Projection& p = column.projection;
-  const Columns<Projection>& numbers = projection_columns();
-  const RelatedColumn related{column, reference};
-  std::string text = kRelated.csv_cells("label", related) + "," + numbers.csv_cells(kInput, p) +
-                     "," + kRelated.csv_cells("ratio", related) + "," +
-                     numbers.csv_cells(kStep, p) + "," +
-                     kRelated.csv_cells("price_per_million_tokens", related) + "," +
-                     numbers.csv_cells(kIntervals, p);
-  for_each_time_key([&](const TimeRow& row) {
-    text += ",";
-    text += p.priced ? shortest_text(time_of_key(p.time.breakdown, row.key).value()) : "";
-  });
-  return text + plan_cells(column, CsvCells::Part::kValues) +
-         (asks_for_run(p) ? "," + training_run_cells(p) : "") + "," + numbers.csv_cells(kLast, p) +
-         "\n";
-}
-
 // What a search leaves as it is, beside the work itself.
 std::string kept_text(const SearchedPlans& searched) {
   const std::string work = "model, sequence, batch, dtype, software, overlap";
@@ -441,16 +473,19 @@ std::string never_tried_text() {
 
 std::string comparison_to_text(const std::vector<ComparedColumn>& columns, std::size_t width) {
   const Projection& first = columns.front().projection;
-  std::string text = first.model + ", " + std::to_string(columns.size()) +
+  const bool one_model = std::ranges::all_of(columns, [&first](const ComparedColumn& column) {
+    return column.projection.model == first.model;
+  });
+  std::string text = (one_model ? first.model + ", " : "") + std::to_string(columns.size()) +
                      (columns.size() == 1 ? " column" : " columns") + " side by side\n\n";
-  text += line("training", training_text(first.training));
+  text += line("training", common_training(columns));
   text += columns.front().searched
               ? line("plan", "each column's own: the most tokens/s/GPU of the plans looked at") +
                     line("kept as given", kept_text(*columns.front().searched)) +
                     line("never tried", never_tried_text())
               : "";
   text += "\n";
-  text += tables(columns, width);
+  text += columns.size() > kMostSideBySide ? ListedColumns(columns).text() : tables(columns, width);
   return text + note_lines(columns) + reason_lines(columns);
 }
 
@@ -465,7 +500,7 @@ nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& col
                 {"columns", Value::array()}};
   const ComparedColumn* reference = reference_of(columns);
   for (const ComparedColumn& column : columns) {
-    json["comparison"].push_back(kRelated.json({column, reference}));
+    json["comparison"].push_back(related_columns().json({column, reference}));
     Value whole = to_json(column.projection);
     whole["context"]["version"] = version;
     if (column.searched) {
@@ -477,23 +512,6 @@ nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& col
     json["columns"].push_back(std::move(whole));
   }
   return json;
-}
-
-std::string comparison_to_csv(const std::vector<ComparedColumn>& columns) {
-  std::string text = "column," + Columns<Projection>::csv_titles(kInput) + ",ratio," +
-                     Columns<Projection>::csv_titles(kStep) + ",price_per_million_tokens," +
-                     Columns<Projection>::csv_titles(kIntervals);
-  for_each_time_key([&text](const TimeRow& row) { text += "," + std::string(row.key); });
-  text += plan_cells(columns.front(), CsvCells::Part::kNames);
-  text += asks_for_run(columns.front().projection)
-              ? "," + Columns<Projection>::csv_titles(kRunColumns)
-              : "";
-  text += "," + Columns<Projection>::csv_titles(kLast) + "\n";
-  const ComparedColumn* reference = reference_of(columns);
-  for (const ComparedColumn& column : columns) {
-    text += csv_line(column, reference);
-  }
-  return text;
 }
 
 }  // namespace stepcast

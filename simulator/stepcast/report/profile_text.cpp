@@ -72,6 +72,9 @@ std::string gpu_text(const DeviceSpec& device) {
   if (!device.stand_in.empty()) {
     text += table_line("never measured", "constants of kernels are those of " + device.stand_in);
   }
+  for (const std::string& doubt : device.doubts) {
+    text += table_line("may not fit", doubt);
+  }
   return text + "\n" + provenance_text(device.provenance, device.sources, device.bases);
 }
 

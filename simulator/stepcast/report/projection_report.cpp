@@ -44,8 +44,16 @@ std::string settings_text(const ConfigNode& settings, const std::string& path) {
 std::string software_text(const Projection& p) {
   const ConfigNode* changes = p.input.find("software_settings");
   const ConfigNode* date = p.input.find("software_date");
-  return p.software + (date == nullptr ? "" : " of " + date->text) +
-         (changes == nullptr ? "" : ", but " + settings_text(*changes, ""));
+  std::string text = p.software + (date == nullptr ? "" : " of " + date->text);
+  if (changes == nullptr) {
+    return text;
+  }
+  ConfigNode switches = *changes;
+  if (const ConfigNode* base = changes->find("base")) {  // a file of the user's own
+    text += " (" + base->text + ")";
+    std::erase_if(switches.entries, [](const ConfigEntry& entry) { return entry.key == "base"; });
+  }
+  return text + (switches.entries.empty() ? "" : ", but " + settings_text(switches, ""));
 }
 
 constexpr std::string_view kRates =

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,22 @@
 #include "stepcast/result/sweep_summary.hpp"
 
 namespace stepcast {
+
+// What a column is called by one of its options: most values say themselves what they are.
+inline std::string label_of(const std::string& option, const std::string& value) {
+  if (option == "nodes") {
+    return value + (value == "1" ? " node" : " nodes");
+  }
+  if (option == "gpus") {
+    return value + (value == "1" ? " GPU" : " GPUs");
+  }
+  if (option == "gpu_clock_mhz") {
+    return value + " MHz";
+  }
+  constexpr std::array<std::string_view, 7> kPlain = {
+      "experiment", "model", "gpu", "cluster", "nic_rate", "power_limit", "software"};
+  return std::ranges::find(kPlain, option) == kPlain.end() ? option + " " + value : value;
+}
 
 // One column: the options that make it, as {"gpu", "mi300x"}, and what they give.
 struct ComparedColumn {
@@ -22,16 +40,17 @@ struct ComparedColumn {
   // Whether there is a plan to speak of.
   [[nodiscard]] bool has_plan() const { return !searched || searched->priced > 0; }
 
-  // The options' values: "mi300x, 1200 MHz"; the GPU's name without options.
+  // The options' values: "mi300x, 1200 MHz", "tp 8"; the GPU's name without options.
   [[nodiscard]] std::string label() const {
     std::string text;
     for (const auto& [option, value] : options) {
-      text += (text.empty() ? "" : ", ") + value;
-      text += option == "nodes" ? (value == "1" ? " node" : " nodes") : "";
-      text += option == "gpus" ? (value == "1" ? " GPU" : " GPUs") : "";
-      text += option == "gpu_clock_mhz" ? " MHz" : "";
+      text += (text.empty() ? "" : ", ") + label_of(option, value);
     }
     return text.empty() ? projection.gpu : text;
+  }
+  // Of one token on one GPU: what to compare where steps differ in size.
+  [[nodiscard]] Seconds time_per_token_gpu() const {
+    return Seconds(1.0 / projection.tokens_per_second_per_gpu);
   }
   [[nodiscard]] std::optional<double> price_per_million_tokens() const {
     constexpr double kSecondsOfAnHour = 3600.0;
@@ -42,6 +61,17 @@ struct ComparedColumn {
            1e6;
   }
 };
+
+// Whether a step of some column has other tokens a GPU than one of the first.
+inline bool steps_differ_in_size(const std::vector<ComparedColumn>& columns) {
+  const auto tokens_per_gpu = [](const Projection& p) {
+    return static_cast<double>(p.training.global_batch_size * p.training.sequence_length) /
+           static_cast<double>(p.gpus);
+  };
+  return std::ranges::any_of(columns, [&](const ComparedColumn& column) {
+    return tokens_per_gpu(column.projection) != tokens_per_gpu(columns.front().projection);
+  });
+}
 
 // The first column with a time, to which the others are related; nullptr if there is none.
 inline const ComparedColumn* reference_of(const std::vector<ComparedColumn>& columns) {

@@ -16,6 +16,7 @@
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/enum_names.hpp"
 #include "stepcast/config/mapping_reader.hpp"
+#include "stepcast/hardware/own_part.hpp"
 #include "stepcast/model/model_spec.hpp"
 
 namespace stepcast {
@@ -27,11 +28,6 @@ template <>
 inline constexpr std::array<std::string_view, 6> kNamesOf<AccuracyFamily> = {
     "dense", "moe", "mla", "sparse_attention", "linear_attention", "convolution"};
 AccuracyFamily accuracy_family(const ModelSpec& model);
-
-// Whether the profile of a GPU ships, and else how far it is from those that do. A file of the
-// user's own stands like a GPU that was held out whole; with rates or clocks that are assumed, like
-// an architecture that was.
-enum class OwnPart { kNone, kLikeAGpu, kLikeAnArchitecture };
 
 // What the error of a run may hang on.
 struct RunTraits {
@@ -75,9 +71,11 @@ struct ErrorDistribution {
   // kin lie apart; 0 for those that have runs.
   double between_gpus = 0.0;
   double between_software = 0.0;
-  // Of an own part: the GPUs or architectures that it was judged by, and how far they are off.
+  // Of an own part: the GPUs, architectures or vendors that it was judged by, and how far they, or
+  // any nearer units, are off.
   std::int64_t held_out_units = 0;
   double held_out_spread = 0.0;
+  double carried_spread = 0.0;  // and what pricing it by constants of another part adds
 
   [[nodiscard]] RateInterval interval(Certainty certainty) const;
 };

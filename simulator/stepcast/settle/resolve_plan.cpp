@@ -2,6 +2,7 @@
 #include "stepcast/settle/settle_plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "stepcast/layer/dispatcher_model.hpp"
@@ -26,23 +27,21 @@ class Resolver {
     result_.plan.exchange = software.exchange;
   }
 
-  ResolvedPlan resolve() {
-    check_device();
-    check_weights();
-    copy_degrees();
-    divide_world();
-    divide_experts();
-    settle_order();
-    settle_context_parallel(request_, model_, cluster_, software_, result_.plan);
-    settle_exchange();
-    divide_model();
-    check_recomputed_layers();
-    divide_context();
-    divide_batch();
-    settle_sharding();
-    check_optimizer();
-    settle_pipeline();
-    settle_primitives();
+  ResolvedPlan resolve(Wanted wanted) {
+    constexpr std::array kSteps = {&Resolver::check_device,    &Resolver::check_weights,
+                                   &Resolver::copy_degrees,    &Resolver::divide_world,
+                                   &Resolver::divide_experts,  &Resolver::settle_order,
+                                   &Resolver::settle_context,  &Resolver::settle_exchange,
+                                   &Resolver::divide_model,    &Resolver::check_recomputed_layers,
+                                   &Resolver::divide_context,  &Resolver::divide_batch,
+                                   &Resolver::settle_sharding, &Resolver::check_optimizer,
+                                   &Resolver::settle_pipeline, &Resolver::settle_primitives};
+    for (const auto step : kSteps) {
+      (this->*step)();
+      if (wanted == Wanted::kFirstReasons && !result_.reasons.empty()) {
+        break;
+      }
+    }
     return std::move(result_);
   }
 
@@ -198,6 +197,10 @@ class Resolver {
     settle(ExchangePhase::kDispatch, plan.exchange.dispatch_dtype,
            plan.exchange.dispatch_primitive);
     settle(ExchangePhase::kCombine, Dtype::kBf16, plan.exchange.combine_primitive);
+  }
+
+  void settle_context() {
+    settle_context_parallel(request_, model_, cluster_, software_, result_.plan);
   }
 
   void divide_model() { refuse_all(layer_division_reasons(model_, result_.plan)); }
@@ -363,8 +366,8 @@ class Resolver {
 
 ResolvedPlan resolve_plan(const PlanRequest& request, const ModelSpec& model,
                           const TrainingRecipe& training, const ClusterSpec& cluster,
-                          const SoftwareSpec& software) {
-  return Resolver(request, model, training, cluster, software).resolve();
+                          const SoftwareSpec& software, Wanted wanted) {
+  return Resolver(request, model, training, cluster, software).resolve(wanted);
 }
 
 }  // namespace stepcast

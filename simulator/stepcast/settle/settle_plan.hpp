@@ -18,9 +18,12 @@ namespace stepcast {
 
 struct ResolvedPlan {
   ParallelPlan plan;               // settled if there is no reason against it
-  std::vector<Reason> reasons;     // every one at once
+  std::vector<Reason> reasons;     // every one at once, or those that were asked for
   std::vector<std::string> notes;  // what was chosen because it was not given
 };
+
+// Whether all reasons against a given plan are wanted, or it is left where the first are found.
+enum class Wanted { kAllReasons, kFirstReasons };
 
 // Settles the plan of an experiment. Where the request gives none, a usual one is chosen that fits
 // the GPU's memory, and a note says which:
@@ -32,7 +35,7 @@ struct ResolvedPlan {
 //   3. If none fits, the first, with the reasons against it.
 ResolvedPlan settle_plan(const PlanRequest& request, const ModelSpec& model,
                          const TrainingRecipe& training, const ClusterSpec& cluster,
-                         const SoftwareSpec& software);
+                         const SoftwareSpec& software, Wanted wanted = Wanted::kAllReasons);
 
 // The same of a plan that is given. Degrees must divide what they split, and the global batch must
 // be a whole number of micro-batches of every replica: a batch that is not simulated is never used
@@ -40,6 +43,6 @@ ResolvedPlan settle_plan(const PlanRequest& request, const ModelSpec& model,
 // those of the software.
 ResolvedPlan resolve_plan(const PlanRequest& request, const ModelSpec& model,
                           const TrainingRecipe& training, const ClusterSpec& cluster,
-                          const SoftwareSpec& software);
+                          const SoftwareSpec& software, Wanted wanted = Wanted::kAllReasons);
 
 }  // namespace stepcast

@@ -110,8 +110,8 @@ class UsualPlan {
 
 ResolvedPlan settle_plan(const PlanRequest& request, const ModelSpec& model,
                          const TrainingRecipe& training, const ClusterSpec& cluster,
-                         const SoftwareSpec& software) {
-  return request.given ? resolve_plan(request, model, training, cluster, software)
+                         const SoftwareSpec& software, Wanted wanted) {
+  return request.given ? resolve_plan(request, model, training, cluster, software, wanted)
                        : UsualPlan(request, model, training, cluster, software).settle();
 }
 

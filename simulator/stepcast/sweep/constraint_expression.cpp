@@ -251,6 +251,22 @@ std::optional<double> number_of(const ConstraintWord& word) {
 
 bool is_truth(const ConstraintWord& word) { return word.text == "true" || word.text == "false"; }
 
+// "days < 60", "0.4 <= mfu"
+ConstraintLimit limit_of(const std::vector<ConstraintWord>& words) {
+  using Kind = ConstraintWord::Kind;
+  const bool three = words.size() == 4 && words[1].kind == Kind::kSign;
+  const bool name_first = three && words[0].kind == Kind::kName && words[2].kind == Kind::kNumber;
+  const bool name_last = three && words[0].kind == Kind::kNumber && words[2].kind == Kind::kName;
+  if (!name_first && !name_last) {
+    return ConstraintLimit::kNone;
+  }
+  const bool below = words[1].is_sign("<") || words[1].is_sign("<=");
+  const bool above = words[1].is_sign(">") || words[1].is_sign(">=");
+  return below == above        ? ConstraintLimit::kNone
+         : below == name_first ? ConstraintLimit::kAtMost
+                               : ConstraintLimit::kAtLeast;
+}
+
 // Reads the words from left to right.
 class ExpressionParser {
  public:
@@ -261,6 +277,7 @@ class ExpressionParser {
     std::ranges::for_each(words_, [this](const ConstraintWord& word) { check(word); });
     try {
       result_.value = whole();
+      result_.limit = limit_of(words_);
       check_constant();
     } catch (const SyntaxFault& fault) {
       // A wrong word makes nonsense of those behind it, so that it alone is worth saying.

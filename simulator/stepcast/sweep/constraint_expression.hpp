@@ -37,11 +37,15 @@ struct ConstraintFault {
   std::string message;
 };
 
+// What an expression that compares one name with one number keeps that name to.
+enum class ConstraintLimit { kNone, kAtMost, kAtLeast };
+
 struct ConstraintExpression {
   // Its value where `values` holds that of each name, in the order of the names that it was parsed
   // with; a text stands as its `number_of_text`. NaN: no number, so that no constraint on it holds.
   std::function<double(std::span<const double> values)> value;
-  std::vector<std::size_t> reads;       // the places of the names that it reads
+  std::vector<std::size_t> reads;  // the places of the names that it reads
+  ConstraintLimit limit = ConstraintLimit::kNone;
   std::vector<ConstraintFault> faults;  // in the order of the text; with any, it has no value
 };
 

@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::size_t kLongestConstraint = 1000;  // characters
 
+// What a longer step does to a result.
+enum class WithStep { kUnknown, kGrows, kFalls };
+
 // A name with its value, each read from what is the first to have it. What of a key is asked for
 // and kept is read from the request, but where the file gives no plan, and from the plan again.
 struct ConstraintVariable {
@@ -24,6 +27,7 @@ struct ConstraintVariable {
   double (*of_site)(const Experiment&) = nullptr;
   double (*of_result)(const PricedPlan&) = nullptr;
   bool of_run = false;  // of a result, which takes a number of tokens to train on
+  WithStep with_step = WithStep::kUnknown;
   const TrainingKey* training = nullptr;
   const PlanKey* plan = nullptr;
 };
@@ -48,12 +52,14 @@ TrainingRun run_of(const PricedPlan& priced) {
 constexpr ConstraintName text_name(std::string_view name) {
   return {name, ConstraintName::Kind::kText};
 }
-constexpr ConstraintVariable result(std::string_view name, double (*of_result)(const PricedPlan&)) {
-  return {{name}, nullptr, of_result};
+constexpr ConstraintVariable result(std::string_view name, double (*of_result)(const PricedPlan&),
+                                    WithStep with_step = WithStep::kUnknown) {
+  return {{name}, nullptr, of_result, false, with_step};
 }
 constexpr ConstraintVariable run_result(std::string_view name,
-                                        double (*of_result)(const PricedPlan&)) {
-  return {{name}, nullptr, of_result, true};
+                                        double (*of_result)(const PricedPlan&),
+                                        WithStep with_step = WithStep::kUnknown) {
+  return {{name}, nullptr, of_result, true, with_step};
 }
 
 // What a constraint reads of the site of a plan.
@@ -92,13 +98,19 @@ constexpr std::array kSiteVariables = {
 // What it reads of a plan's price: of the fullest pipeline rank, of a step, of a GPU, of the run.
 constexpr std::array kResultVariables = {
     result("peak_memory", [](const PricedPlan& p) { return p.numbers.peak_memory.value(); }),
-    result("step_time_s", [](const PricedPlan& p) { return p.numbers.step.value(); }),
-    result("tokens_per_second_per_gpu",
-           [](const PricedPlan& p) { return p.numbers.tokens_per_second_per_gpu; }),
-    result("mfu", [](const PricedPlan& p) { return p.numbers.mfu; }),
+    result(
+        "step_time_s", [](const PricedPlan& p) { return p.numbers.step.value(); },
+        WithStep::kGrows),
+    result(
+        "tokens_per_second_per_gpu",
+        [](const PricedPlan& p) { return p.numbers.tokens_per_second_per_gpu; }, WithStep::kFalls),
+    result(
+        "mfu", [](const PricedPlan& p) { return p.numbers.mfu; }, WithStep::kFalls),
     result("power_w", [](const PricedPlan& p) { return p.numbers.power.value(); }),
-    run_result("days", [](const PricedPlan& p) { return run_of(p).days(); }),
-    run_result("gpu_hours", [](const PricedPlan& p) { return run_of(p).gpu_hours(); }),
+    run_result(
+        "days", [](const PricedPlan& p) { return run_of(p).days(); }, WithStep::kGrows),
+    run_result(
+        "gpu_hours", [](const PricedPlan& p) { return run_of(p).gpu_hours(); }, WithStep::kGrows),
     run_result("energy_kwh", [](const PricedPlan& p) { return run_of(p).kilowatt_hours(); }),
 };
 
@@ -264,6 +276,27 @@ void ConstraintCheck::set_result(const PricedPlan& priced) {
       values_[place] = of_result(priced);
     }
   }
+}
+
+const PlanConstraint* ConstraintCheck::first_on_results() const {
+  const auto first =
+      std::ranges::find(*constraints_, ConstraintScope::kResult, &PlanConstraint::scope);
+  return first == constraints_->end() ? nullptr : &*first;
+}
+
+bool ConstraintCheck::limits_step() const {
+  const PlanConstraint* first = first_on_results();
+  if (first == nullptr || first->expression.limit == ConstraintLimit::kNone) {
+    return false;
+  }
+  const WithStep with_step = constraint_variables()[first->expression.reads.front()].with_step;
+  return with_step == (first->expression.limit == ConstraintLimit::kAtMost ? WithStep::kGrows
+                                                                           : WithStep::kFalls);
+}
+
+const PlanConstraint* ConstraintCheck::surely_broken() const {
+  const PlanConstraint* first = limits_step() ? first_on_results() : nullptr;
+  return first != nullptr && first->expression.value(values_) == 0.0 ? first : nullptr;
 }
 
 const PlanConstraint* ConstraintCheck::broken(ConstraintScope scope) const {

@@ -61,10 +61,19 @@ class ConstraintCheck {
   void set_request(const PlanRequest& plan, const TrainingRecipe& training);
   void set_plan(const ParallelPlan& plan);
   void set_result(const PricedPlan& priced);
+  // Where set_result() was given a plan at its best, with a step that it cannot beat: the
+  // constraint on results that it breaks for sure, as "days < 60" is broken. Null where that is not
+  // known: only the first constraint on results is looked at, so that it is the one that broken()
+  // would name.
+  [[nodiscard]] const PlanConstraint* surely_broken() const;
+  // Whether surely_broken() may name any.
+  [[nodiscard]] bool limits_step() const;
   // The first constraint of a scope that does not hold; null if all of them hold.
   [[nodiscard]] const PlanConstraint* broken(ConstraintScope scope) const;
 
  private:
+  [[nodiscard]] const PlanConstraint* first_on_results() const;
+
   const std::vector<PlanConstraint>* constraints_;
   std::vector<std::size_t> reads_;  // places of the names that any constraint reads
   std::vector<double> values_;      // of every name

@@ -79,8 +79,8 @@ std::string PlanEvaluator::reason_against(std::int64_t index) {
       return constraint_reason(*broken);
     }
   }
-  resolved_ =
-      settle_plan(request_.plan, site.model, request_.training, site.cluster, site.software);
+  resolved_ = settle_plan(request_.plan, site.model, request_.training, site.cluster, site.software,
+                          Wanted::kFirstReasons);
   if (!resolved_.reasons.empty()) {
     return resolved_.reasons.front().rule();
   }
@@ -146,6 +146,22 @@ PlanEvaluator::Verdict PlanEvaluator::judge(const Incumbents* known,
   return held || enough(projector_->step_at_least(enough)) ? Verdict::kBoundedAway : Verdict::kOpen;
 }
 
+// At a clock that is not locked every step keeps its limit of power, for which no constraint need
+// wait.
+const PlanConstraint* PlanEvaluator::surely_broken(Bytes peak) {
+  if (!constraints_.limits_step() || experiment_->locked_clock) {
+    return nullptr;
+  }
+  const auto breaks = [&](Seconds step) {
+    const PlanNumbers best = at_best(step, peak);
+    constraints_.set_result({*experiment_, request_.training, best});
+    return constraints_.surely_broken() != nullptr;
+  };
+  const bool sure =
+      breaks(projector_->floor_of_step(breaks)) || breaks(projector_->step_at_least(breaks));
+  return sure ? constraints_.surely_broken() : nullptr;
+}
+
 void PlanEvaluator::evaluate_one(std::int64_t index, Incumbents* known, ChunkResult& result) {
   const std::string reason = reason_against(index);
   if (!reason.empty()) {
@@ -163,6 +179,10 @@ void PlanEvaluator::evaluate_one(std::int64_t index, Incumbents* known, ChunkRes
       return;
     case Verdict::kOpen:
       break;
+  }
+  if (const PlanConstraint* broken = surely_broken(peak_of(memory))) {
+    ++result.refused[constraint_reason(*broken)];
+    return;
   }
   const StepAtClock step = projector_->step();
   if (!step.keeps_limit) {

@@ -53,6 +53,8 @@ class PlanEvaluator {
   Verdict judge_by_floors(const Incumbents& known, std::optional<Bytes>& too_much);
   // The same with its memory, which is found if it is open.
   Verdict judge(const Incumbents* known, std::vector<StageMemory>& memory);
+  // The constraint on results that the plan that is taken breaks however fast it may be.
+  const PlanConstraint* surely_broken(Bytes peak);
   // The plan that is taken at best, if its step and its peak memory are no less than these.
   [[nodiscard]] PlanNumbers at_best(Seconds step, Bytes peak);
 

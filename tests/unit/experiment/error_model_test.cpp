@@ -192,15 +192,33 @@ TEST_CASE("A part of one's own stands like a GPU that was held out whole", "[uni
   own.own_part = OwnPart::kLikeAGpu;
   // Either GPU is 0.3 off the other.
   const ErrorDistribution error = *error_distribution(own, runs);
-  CHECK(error.between_gpus == Approx(0.3));
+  CHECK(error.held_out_spread == Approx(0.3));
+  CHECK(error.between_gpus == Approx(std::hypot(0.3, ErrorPriors{}.same_die)));
   CHECK(error.held_out_units == 2);
   CHECK(half_width(own, runs) > shipped);
+  const double near = half_width(own, runs);
   own.own_part = OwnPart::kLikeAnArchitecture;
-  CHECK(error_distribution(own, runs)->between_gpus == Approx(0.3));
+  CHECK(error_distribution(own, runs)->between_gpus ==
+        Approx(std::hypot(0.3, ErrorPriors{}.other_die)));
+  CHECK(half_width(own, runs) > near);
+  // All that was held out is of one vendor.
+  own.own_part = OwnPart::kLikeAVendor;
+  CHECK_FALSE(error_distribution(own, runs));
+  CHECK_THAT(expected_error(runs, own).basis, test::contains_text("no two vendors"));
+  own.own_part = OwnPart::kLikeAnArchitecture;
   // Of one architecture alone nobody knows how far another is off.
   std::erase_if(runs, [](const HeldOutRun& known) { return known.traits.gpu == "b200"; });
   CHECK_FALSE(error_distribution(own, runs));
   CHECK_THAT(expected_error(runs, own).basis, test::contains_text("no two architectures"));
+}
+
+TEST_CASE("A part of one's own is never nearer than its kind, whatever it is called", "[unit]") {
+  RunTraits own = traits();
+  CHECK(steps_apart(own, traits()) == 0);
+  own.own_part = OwnPart::kLikeAGpu;
+  CHECK(steps_apart(own, traits()) == 1);
+  own.own_part = OwnPart::kLikeAVendor;
+  CHECK(steps_apart(own, traits()) == kMostSteps);
 }
 
 TEST_CASE("An error is stated with the runs that it rests on", "[unit]") {

@@ -148,8 +148,9 @@ TEST_CASE("A missing plan gets a sensible one and says so", "[unit]") {
   const Projection p = project(read_experiment(root, ".", data_root()), default_cost_model());
   CHECK(p.feasible());
   CHECK(p.plan.fsdp == 16);
-  REQUIRE(p.notes.size() == 3);
+  REQUIRE(p.notes.size() == 4);
   CHECK(p.notes.front().starts_with("no plan given"));
+  CHECK(p.notes[1] == "dtype bf16 assumed: not given");
   CHECK(p.notes.back() == "host xeon_pytorch_2_11 assumed: no cluster.host is given");
 }
 

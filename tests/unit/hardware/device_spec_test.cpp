@@ -274,8 +274,9 @@ TEST_CASE("a profile with one fault is refused at that fault", "[unit]") {
              contains_text("'hbm' achieves more than its peak"));
   CHECK_THAT(fault_after("limit: {value: 750 W", "limit: {value: 100 W"),
              contains_text("'power' has an idle power that is not below its limit"));
-  CHECK_THAT(fault_after("{value: 304, source: CDNA3WP}", "{value: 8, source: CDNA3WP}"),
-             contains_text("leave no unit of compute_units to computation"));
+  CHECK_THAT(
+      fault_after("{value: 304, source: CDNA3WP}", "{value: 8, source: CDNA3WP}"),
+      contains_text("and the kernel_units of a collective, 40 of 8, leave no unit to computation"));
   CHECK_THAT(fault_after("{value: 304, source: CDNA3WP}", "{value: 1000001, source: CDNA3WP}"),
              contains_text("'compute_units': 1000001 is out of range; give 1 to 1000000"));
   CHECK_THAT(fault_after("collectives: mi300x", "collectives: mi301x"),

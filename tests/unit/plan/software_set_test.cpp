@@ -29,7 +29,7 @@ class Sets {
     file << "name: " << name << "\ntitle: t\nsource: s\n" << keys;
   }
   [[nodiscard]] SoftwareSpec load(const std::string& name) const {
-    return load_software(path_ / (name + ".yaml"));
+    return load_software(path_ / (name + ".yaml"), path_);
   }
 
  private:
