@@ -28,24 +28,37 @@ class Resolver {
   }
 
   ResolvedPlan resolve(Wanted wanted) {
-    constexpr std::array kSteps = {&Resolver::check_device,    &Resolver::check_weights,
-                                   &Resolver::copy_degrees,    &Resolver::divide_world,
-                                   &Resolver::divide_experts,  &Resolver::settle_order,
-                                   &Resolver::settle_context,  &Resolver::settle_exchange,
-                                   &Resolver::divide_model,    &Resolver::check_recomputed_layers,
-                                   &Resolver::divide_context,  &Resolver::divide_batch,
-                                   &Resolver::settle_sharding, &Resolver::check_optimizer,
-                                   &Resolver::settle_pipeline, &Resolver::settle_primitives};
-    for (const auto step : kSteps) {
-      (this->*step)();
-      if (wanted == Wanted::kFirstReasons && !result_.reasons.empty()) {
-        break;
-      }
+    using Step = void (Resolver::*)();
+    // These read of the request nothing but kDegreeKeys.
+    constexpr std::array<Step, 6> kOfDegrees = {&Resolver::check_device,   &Resolver::check_weights,
+                                                &Resolver::copy_degrees,   &Resolver::divide_world,
+                                                &Resolver::divide_experts, &Resolver::divide_batch};
+    constexpr std::array<Step, 10> kOthers = {
+        &Resolver::settle_order,     &Resolver::settle_context,          &Resolver::settle_exchange,
+        &Resolver::divide_model,     &Resolver::check_recomputed_layers, &Resolver::divide_context,
+        &Resolver::settle_sharding,  &Resolver::check_optimizer,         &Resolver::settle_pipeline,
+        &Resolver::settle_primitives};
+    const bool open = take(kOfDegrees, wanted);
+    result_.refused_by_degrees = !result_.reasons.empty();
+    if (open) {
+      take(kOthers, wanted);
     }
     return std::move(result_);
   }
 
  private:
+  // Whether there is more to look at.
+  template <typename Steps>
+  bool take(const Steps& steps, Wanted wanted) {
+    for (const auto step : steps) {
+      (this->*step)();
+      if (wanted == Wanted::kFirstReasons && !result_.reasons.empty()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   void refuse(Reason reason) { result_.reasons.push_back(std::move(reason)); }
   void refuse_all(std::vector<Reason> reasons) {
     std::move(reasons.begin(), reasons.end(), std::back_inserter(result_.reasons));

@@ -4,7 +4,9 @@
 // is given at all.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stepcast/hardware/cluster_spec.hpp"
@@ -16,10 +18,17 @@
 
 namespace stepcast {
 
+// What reasons of degrees follow from, beside the recipe: the degrees that a request asks for.
+inline constexpr std::array<std::string_view, 6> kDegreeKeys = {"plan.tp", "plan.cp",  "plan.pp",
+                                                                "plan.ep", "plan.etp", "plan.dp"};
+
 struct ResolvedPlan {
   ParallelPlan plan;               // settled if there is no reason against it
   std::vector<Reason> reasons;     // every one at once, or those that were asked for
   std::vector<std::string> notes;  // what was chosen because it was not given
+  // Whether the first reason follows from kDegreeKeys and the recipe alone: any request that is the
+  // same in these has it.
+  bool refused_by_degrees = false;
 };
 
 // Whether all reasons against a given plan are wanted, or it is left where the first are found.

@@ -284,6 +284,10 @@ const PlanConstraint* ConstraintCheck::first_on_results() const {
   return first == constraints_->end() ? nullptr : &*first;
 }
 
+bool ConstraintCheck::any(ConstraintScope scope) const {
+  return std::ranges::find(*constraints_, scope, &PlanConstraint::scope) != constraints_->end();
+}
+
 bool ConstraintCheck::limits_step() const {
   const PlanConstraint* first = first_on_results();
   if (first == nullptr || first->expression.limit == ConstraintLimit::kNone) {

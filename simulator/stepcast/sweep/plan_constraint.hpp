@@ -66,6 +66,8 @@ class ConstraintCheck {
   // known: only the first constraint on results is looked at, so that it is the one that broken()
   // would name.
   [[nodiscard]] const PlanConstraint* surely_broken() const;
+  // Whether there is one of that scope.
+  [[nodiscard]] bool any(ConstraintScope scope) const;
   // Whether surely_broken() may name any.
   [[nodiscard]] bool limits_step() const;
   // The first constraint of a scope that does not hold; null if all of them hold.

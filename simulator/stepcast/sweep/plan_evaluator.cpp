@@ -11,7 +11,7 @@ namespace stepcast {
 namespace {
 
 // Sites whose work is kept: as many as there are dispatchers of a model, over which a search hops.
-constexpr std::size_t kMostMet = 8;
+constexpr std::size_t kMostMet = 4;
 
 Bytes peak_of(const std::vector<StageMemory>& stages) {
   return std::ranges::max_element(stages, {}, &StageMemory::total)->total();
@@ -42,7 +42,8 @@ PlanEvaluator::PlanEvaluator(const SweepSpace& space, std::vector<CostModel> cos
       costs_(std::move(costs)),
       constraints_(space.constraints()),
       same_(space),
-      pipelines_(std::move(pipelines)) {
+      pipelines_(std::move(pipelines)),
+      places_(space) {
   STEPCAST_CHECK(costs_.size() == space.sites().size(), "each site needs its cost model");
 }
 
@@ -57,7 +58,8 @@ void PlanEvaluator::enter_site(std::size_t site) {
     if (met_.size() == kMostMet) {
       met_.erase(met_.begin());
     }
-    MetSite fresh{site, std::make_unique<Experiment>(space_->sites()[site]), nullptr};
+    MetSite fresh{site, std::make_unique<Experiment>(space_->sites()[site]), nullptr,
+                  DegreeRefusals(places_)};
     // Kept prices name the cluster, which stays where it is as long as they do.
     const CostModel kept = with_kept_prices(costs_[site], fresh.experiment->cluster);
     fresh.projector = std::make_unique<PlanProjector>(*fresh.experiment, kept, pipelines_);
@@ -82,6 +84,7 @@ std::string PlanEvaluator::reason_against(std::int64_t index) {
   resolved_ = settle_plan(request_.plan, site.model, request_.training, site.cluster, site.software,
                           Wanted::kFirstReasons);
   if (!resolved_.reasons.empty()) {
+    keep_rule(index);
     return resolved_.reasons.front().rule();
   }
   constraints_.set_plan(resolved_.plan);
@@ -91,6 +94,31 @@ std::string PlanEvaluator::reason_against(std::int64_t index) {
     }
   }
   return same_.repeats(index, resolved_.plan) ? std::string(kSamePlan) : std::string();
+}
+
+// Constraints on what is asked for come before the degrees, and a missing plan has none.
+int PlanEvaluator::known_rule(std::int64_t index) {
+  if (rules_.empty() || constraints_.any(ConstraintScope::kRequest)) {
+    return -1;
+  }
+  enter_site(space_->site_of(index));
+  return met_.back().refusals.of(index);
+}
+
+void PlanEvaluator::keep_rule(std::int64_t index) {
+  constexpr std::size_t kMostRules = 100;
+  if (!resolved_.refused_by_degrees || !request_.plan.given) {
+    return;
+  }
+  const std::string& rule = resolved_.reasons.front().rule();
+  auto known = std::ranges::find(rules_, rule);
+  if (known == rules_.end()) {
+    if (rules_.size() == kMostRules) {
+      return;
+    }
+    known = rules_.insert(rules_.end(), rule);
+  }
+  met_.back().refusals.keep(index, static_cast<int>(known - rules_.begin()));
 }
 
 PlanNumbers PlanEvaluator::at_best(Seconds step, Bytes peak) {
@@ -108,9 +136,6 @@ PlanEvaluator::Verdict PlanEvaluator::judge_by_floors(const Incumbents& known,
                                                       std::optional<Bytes>& too_much) {
   const std::int64_t gpus = experiment_->cluster.gpus();
   const Bytes peak = projector_->floor_of_memory();
-  if (peak > experiment_->cluster.device.hbm.capacity) {
-    return Verdict::kDoesNotFit;
-  }
   const auto enough = [&](Seconds step) { return known.leave_out(at_best(step, peak), gpus); };
   const Seconds step = projector_->floor_of_step(enough);
   if (enough(step)) {
@@ -124,6 +149,12 @@ PlanEvaluator::Verdict PlanEvaluator::judge_by_floors(const Incumbents& known,
 PlanEvaluator::Verdict PlanEvaluator::judge(const Incumbents* known,
                                             std::vector<StageMemory>& memory) {
   std::optional<Bytes> too_much;
+  if (projector_->floor_of_memory() > experiment_->cluster.device.hbm.capacity) {
+    return Verdict::kDoesNotFit;
+  }
+  if (surely_broken() != nullptr) {
+    return Verdict::kBreaksConstraint;
+  }
   if (known != nullptr) {
     const Verdict verdict = judge_by_floors(*known, too_much);
     if (verdict != Verdict::kOpen) {
@@ -148,18 +179,16 @@ PlanEvaluator::Verdict PlanEvaluator::judge(const Incumbents* known,
 
 // At a clock that is not locked every step keeps its limit of power, for which no constraint need
 // wait.
-const PlanConstraint* PlanEvaluator::surely_broken(Bytes peak) {
+const PlanConstraint* PlanEvaluator::surely_broken() {
   if (!constraints_.limits_step() || experiment_->locked_clock) {
     return nullptr;
   }
   const auto breaks = [&](Seconds step) {
-    const PlanNumbers best = at_best(step, peak);
+    const PlanNumbers best = at_best(step, Bytes{});
     constraints_.set_result({*experiment_, request_.training, best});
     return constraints_.surely_broken() != nullptr;
   };
-  const bool sure =
-      breaks(projector_->floor_of_step(breaks)) || breaks(projector_->step_at_least(breaks));
-  return sure ? constraints_.surely_broken() : nullptr;
+  return breaks(projector_->floor_of_step(breaks)) ? constraints_.surely_broken() : nullptr;
 }
 
 void PlanEvaluator::evaluate_one(std::int64_t index, Incumbents* known, ChunkResult& result) {
@@ -177,12 +206,11 @@ void PlanEvaluator::evaluate_one(std::int64_t index, Incumbents* known, ChunkRes
     case Verdict::kBoundedAway:
       ++result.bounded;
       return;
+    case Verdict::kBreaksConstraint:
+      ++result.refused[constraint_reason(*constraints_.surely_broken())];
+      return;
     case Verdict::kOpen:
       break;
-  }
-  if (const PlanConstraint* broken = surely_broken(peak_of(memory))) {
-    ++result.refused[constraint_reason(*broken)];
-    return;
   }
   const StepAtClock step = projector_->step();
   if (!step.keeps_limit) {
@@ -206,8 +234,19 @@ ChunkResult PlanEvaluator::evaluate(std::int64_t begin, std::int64_t end, Incumb
   for (const MetSite& met : met_) {
     met.projector->begin_bounds_anew();
   }
+  std::vector<std::int64_t> by_rule;
   for (std::int64_t index = begin; index < end; ++index) {
-    evaluate_one(index, known, result);
+    if (const int rule = known_rule(index); rule >= 0) {
+      by_rule.resize(rules_.size(), 0);
+      ++by_rule[static_cast<std::size_t>(rule)];
+    } else {
+      evaluate_one(index, known, result);
+    }
+  }
+  for (std::size_t rule = 0; rule < by_rule.size(); ++rule) {
+    if (by_rule[rule] > 0) {
+      result.refused[rules_[rule]] += by_rule[rule];
+    }
   }
   return result;
 }

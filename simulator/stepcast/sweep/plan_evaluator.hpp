@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prices the plans of a space: each exactly as `project` would.
 //
-// What costs little comes first: constraints, then whether the plan divides, then memory; only what
-// passes them all is priced.
+// What costs little comes first: constraints, then whether the plan divides, then floors of its
+// memory and its step, which a constraint may refuse already, then memory; only what passes them
+// all is priced.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "stepcast/experiment/plan_projector.hpp"
 #include "stepcast/result/sweep_summary.hpp"
 #include "stepcast/settle/settle_plan.hpp"
+#include "stepcast/sweep/degree_refusals.hpp"
 #include "stepcast/sweep/incumbents.hpp"
 #include "stepcast/sweep/plan_constraint.hpp"
 #include "stepcast/sweep/same_plans.hpp"
@@ -47,16 +49,22 @@ class PlanEvaluator {
   std::string reason_against(std::int64_t index);
   // The same, with memory, power and constraints on results; nothing for a plan that can run.
   std::string reason_to_refuse(std::int64_t index);
-  enum class Verdict { kOpen, kDoesNotFit, kBoundedAway };
+  enum class Verdict { kOpen, kDoesNotFit, kBoundedAway, kBreaksConstraint };
   // What floors of its memory and its step say of the plan that is taken; while it is open, the
   // memory from which on there is no place for it.
   Verdict judge_by_floors(const Incumbents& known, std::optional<Bytes>& too_much);
   // The same with its memory, which is found if it is open.
   Verdict judge(const Incumbents* known, std::vector<StageMemory>& memory);
   // The constraint on results that the plan that is taken breaks however fast it may be.
-  const PlanConstraint* surely_broken(Bytes peak);
+  const PlanConstraint* surely_broken();
   // The plan that is taken at best, if its step and its peak memory are no less than these.
   [[nodiscard]] PlanNumbers at_best(Seconds step, Bytes peak);
+
+  // The number of the rule that refuses the plan, where that is known from plans before it;
+  // negative where it is not.
+  int known_rule(std::int64_t index);
+  // Keeps why the plan, as it was resolved, is refused.
+  void keep_rule(std::int64_t index);
 
   const SweepSpace* space_;
   std::vector<CostModel> costs_;  // as given
@@ -70,8 +78,11 @@ class PlanEvaluator {
     std::size_t site = 0;
     std::unique_ptr<Experiment> experiment;
     std::unique_ptr<PlanProjector> projector;
+    DegreeRefusals refusals;
   };
   std::vector<MetSite> met_;
+  DegreePlaces places_;
+  std::vector<std::string> rules_;  // that plans were refused for because of their degrees
   // Of the site of the plan that is looked at.
   Experiment* experiment_ = nullptr;
   PlanProjector* projector_ = nullptr;
