@@ -15,6 +15,7 @@
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/error.hpp"
+#include "stepcast/base/nearest_name.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 
@@ -310,13 +311,24 @@ Simulator simulator_of(const GlobalOptions& options) { return Simulator(data_fol
 
 namespace {
 
-// The name of a model in the place of a file that is not there.
+// The name of a model in the place of a file that is not there. Throws ConfigError where the word
+// is neither, and no path.
 ExperimentOptions with_named_model(ExperimentOptions options, const Simulator& simulator) {
   std::error_code error;
-  if (!options.file.empty() && options.model.empty() &&
-      !std::filesystem::exists(options.file, error) && simulator.is_model(options.file)) {
+  if (options.file.empty() || !options.model.empty() ||
+      std::filesystem::exists(options.file, error)) {
+    return options;
+  }
+  const std::filesystem::path path = options.file;
+  if (simulator.is_model(options.file)) {
     options.model = options.file;
     options.file.clear();
+  } else if (!path.has_parent_path() && path.extension() != ".yaml" && path.extension() != ".yml" &&
+             path.extension() != ".json") {
+    throw ConfigError({options.file, 0, 0},
+                      "is neither a file nor a model" +
+                          did_you_mean(options.file, simulator.list(Listing::kModel)) +
+                          "; 'stepcast list models' shows them");
   }
   return options;
 }

@@ -145,4 +145,9 @@ done
 code=0
 message=$("$stepcast" import megatron "$made/config.json" --gpu '' 2>&1) || code=$?
 [ "$code" -eq 2 ] && grep -q -- "--gpu: error: is empty" <<<"$message" || complain "an empty --gpu: $message"
+# A word that is neither a file nor a model is told so, and a part of which there are two is told apart.
+exits 2 project lama3.1_8b --gpu h100_sxm
+says "^lama3.1_8b: error: is neither a file nor a model; did you mean 'llama3.1_8b'?"
+exits 2 project llama3.1_8b --gpu a100
+says "unknown GPU 'a100'; did you mean 'a100_40gb' or 'a100_80gb'?"
 exit $failed

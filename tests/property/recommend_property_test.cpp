@@ -59,7 +59,7 @@ TEST_CASE("No best plan of fewer nodes than the fewest ends within the limit", "
   const Simulator simulator(test::data_root().folder);
   RandomChoice random(40);
   int looked = 0;
-  for (int i = 0; i < test::draws(4); ++i) {
+  for (int i = 0; i < test::draws(2); ++i) {
     const Question question = drawn(random);
     CAPTURE(question.model, question.gpu, question.tokens, question.days);
     const RecommendSettings settings{.gpus = {question.gpu}, .days = question.days, .prove = true};

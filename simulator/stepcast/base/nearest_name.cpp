@@ -10,6 +10,7 @@ namespace stepcast {
 namespace {
 
 constexpr std::string_view kBetweenWords = "_-.";
+constexpr std::size_t kMostNamed = 4;  // names that all go on after what is given
 
 using ascii::same_letter;
 using ascii::same_letters;
@@ -56,19 +57,19 @@ bool is_short_form(std::string_view name, std::string_view candidate) {
          is_shortened(name, candidate) || is_shortened(candidate, name);
 }
 
-// "h100" is the beginning of "h100_sxm": the shortest candidate that goes on at a new word.
-std::string shortest_with_beginning(std::string_view name,
-                                    std::span<const std::string> candidates) {
-  std::string shortest;
+// "h100" is the beginning of "h100_sxm": the candidates that go on at a new word, the shortest
+// first.
+std::vector<std::string> with_beginning(std::string_view name,
+                                        std::span<const std::string> candidates) {
+  std::vector<std::string> longer;
   for (const std::string& candidate : candidates) {
-    const bool begins = !name.empty() && candidate.size() > name.size() &&
-                        begins_with(candidate, name) &&
-                        kBetweenWords.find(candidate[name.size()]) != std::string_view::npos;
-    if (begins && (shortest.empty() || candidate.size() < shortest.size())) {
-      shortest = candidate;
+    if (!name.empty() && candidate.size() > name.size() && begins_with(candidate, name) &&
+        kBetweenWords.find(candidate[name.size()]) != std::string_view::npos) {
+      longer.push_back(candidate);
     }
   }
-  return shortest;
+  std::ranges::stable_sort(longer, {}, &std::string::size);
+  return longer;
 }
 
 }  // namespace
@@ -101,8 +102,8 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
       return candidate;
     }
   }
-  if (std::string longer = shortest_with_beginning(name, candidates); !longer.empty()) {
-    return longer;
+  if (const std::vector<std::string> longer = with_beginning(name, candidates); !longer.empty()) {
+    return longer.front();
   }
   int best = std::max<int>(1, static_cast<int>(name.size()) / 3) + 1;
   std::string nearest;
@@ -124,6 +125,14 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
 
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
   const std::string nearest = nearest_name(name, candidates);
+  std::vector<std::string> longer = with_beginning(name, candidates);
+  if (longer.size() > 1 && longer.size() <= kMostNamed && longer.front() == nearest) {
+    std::string names;
+    for (std::size_t i = 0; i < longer.size(); ++i) {
+      names += (i == 0 ? "'" : i + 1 < longer.size() ? ", '" : " or '") + longer[i] + "'";
+    }
+    return "; did you mean " + names + "?";
+  }
   return nearest.empty() ? std::string{} : "; did you mean '" + nearest + "'?";
 }
 

@@ -17,7 +17,8 @@ int edit_distance(std::string_view a, std::string_view b);
 // An empty text if there is none.
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
 
-// "; did you mean 'x'?" or an empty text.
+// "; did you mean 'x'?" or an empty text. A few that go on after `name` are all named: "a100" is
+// either of two parts.
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace stepcast

@@ -169,6 +169,8 @@ namespace stepcast {
   ROW(kFsdpCopyOut, "fsdp.copy_out")                                              \
   ROW(kFsdpConcatenate, "fsdp.concatenate")                                       \
   ROW(kFsdpReduce, "fsdp.reduce")                                                 \
+  ROW(kFsdpQuotient, "fsdp.quotient")                                             \
+  ROW(kFsdpStore, "fsdp.store")                                                   \
   ROW(kDpGather, "dp.gather")                                                     \
   ROW(kDpReduce, "dp.reduce")                                                     \
   ROW(kDpReplicas, "dp.replicas")                                                 \

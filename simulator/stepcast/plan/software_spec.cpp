@@ -114,6 +114,7 @@ void step_settings(Settings& software) {
   software.flag("casts_expert_weights", &SoftwareSpec::casts_expert_weights);
   software.flag("accumulates_in_gemm", &SoftwareSpec::accumulates_in_gemm);
   software.flag("clips_gradients", &SoftwareSpec::clips_gradients);
+  software.flag("scales_gradients", &SoftwareSpec::scales_gradients);
   software.flag("checks_gradients", &SoftwareSpec::checks_gradients);
   software.flag("async_tp", &SoftwareSpec::async_tp);
   software.flag("scatters_pipeline_sends", &SoftwareSpec::scatters_pipeline_sends);
@@ -125,6 +126,7 @@ void step_settings(Settings& software) {
   software.flag("ep_overlap", &SoftwareSpec::ep_overlap);
   software.flag("delays_weight_gradients", &SoftwareSpec::delays_weight_gradients);
   software.flag("fsdp_root_holds_ends", &SoftwareSpec::fsdp_root_holds_ends);
+  software.flag("fsdp_wraps_lone_experts", &SoftwareSpec::fsdp_wraps_lone_experts);
   software.inside("host", &SoftwareSpec::host, [](auto& host) { host_settings(host); });
   software.flag("keeps_norm_output", &SoftwareSpec::keeps_norm_output);
   software.flag("keeps_gathered_norm_output", &SoftwareSpec::keeps_gathered_norm_output);

@@ -272,6 +272,8 @@ struct SoftwareSpec {
   bool accumulates_in_gemm = true;    // gradients of micro-batches are summed by the product
   bool clips_gradients = false;       // by their norm, in passes of their own before the update;
                                       // gradient buffers are zeroed and parameters copied after it
+  bool scales_gradients = false;      // by their norm, in place, whether or not it is too large:
+                                      // torch.nn.utils.clip_grad_norm_, 12 bytes a parameter
   bool checks_gradients = false;      // before they are reduced: buffers are divided by the number
                                       // of replicas and searched for what is not a number
   bool async_tp = false;              // tensor-parallel collectives hidden behind their GEMM
@@ -288,7 +290,8 @@ struct SoftwareSpec {
   // With ep_overlap: gradients of the experts' weights run while those of their tokens travel, and
   // those of attention's weights at the end of a layer (Megatron-LM, delay_wgrad_compute).
   bool delays_weight_gradients = false;
-  bool fsdp_root_holds_ends = true;  // embedding and head are one FSDP unit, gathered first
+  bool fsdp_root_holds_ends = true;      // embedding and head are one FSDP unit, gathered first
+  bool fsdp_wraps_lone_experts = false;  // experts are a unit also where one rank holds them alone
 
   HostWork host;
   ExchangeSpec exchange;  // its dispatcher unless the plan names one

@@ -90,7 +90,9 @@ RecomputeSpec read_recompute(MappingReader& reader) {
   read_modules(reader, recompute);
   if (recompute.kind != RecomputeKind::kFull &&
       (reader.has("recompute_method") || reader.has("recompute_layers"))) {
-    reader.error("recompute", "must be full where recompute_method or recompute_layers is given");
+    reader.error("recompute",
+                 "must be full where recompute_method or recompute_layers is given; take these "
+                 "out: --set training.recompute_method=null --set training.recompute_layers=null");
   }
   if ((recompute.kind == RecomputeKind::kBudget) != reader.has("memory_budget")) {
     reader.error("recompute", "memory_budget and a memory_budget between 0 and 1 go together");

@@ -70,6 +70,9 @@ class ShardCopies {
         parameters_(parameters),
         trained_(parameters.trained()),
         casts_(context.software.fsdp_parameters_fp32),
+        lone_experts_(context.software.fsdp_wraps_lone_experts && context.plan.fsdp_experts &&
+                      context.plan.expert_shards() == 1),
+        gradient_(context.software.gradient_reduce),
         lists_(context.software.fsdp_layout == ShardLayout::kPerParameter) {}
 
   void around_gather(LayerTraffic& traffic) const {
@@ -83,10 +86,26 @@ class ShardCopies {
     if (lists_ || casts_) {
       add({OpId::kFsdpCopyOut, MemoryBoundKind::kCopy}, parameters_, traffic.copy_out);
     }
+    if (lone_experts_) {
+      if (casts_) {
+        push({OpId::kFsdpCast, MemoryBoundKind::kListCast}, parameters_.expert, kSixteenBits,
+             traffic.copy_out);
+      }
+      push({OpId::kFsdpCopyOut, MemoryBoundKind::kCopy}, parameters_.expert, kSixteenBits,
+           traffic.copy_out);
+    }
   }
-  void before_reduce(LayerTraffic& traffic) const {
+  void around_reduce(LayerTraffic& traffic) const {
     if (lists_ || casts_) {
       add({OpId::kFsdpConcatenate, MemoryBoundKind::kConcatenate}, trained_, traffic.before_reduce);
+    }
+    if (lone_experts_) {
+      push({OpId::kFsdpConcatenate, MemoryBoundKind::kConcatenate}, trained_.expert, kSixteenBits,
+           traffic.before_reduce);
+      push({OpId::kFsdpQuotient, MemoryBoundKind::kCopy}, trained_.expert, gradient_,
+           traffic.after_reduce);
+      push({OpId::kFsdpStore, MemoryBoundKind::kCopy}, trained_.expert, gradient_,
+           traffic.after_reduce);
     }
   }
 
@@ -106,9 +125,14 @@ class ShardCopies {
     add_one(pass, moved.expert, plan_.expert_shards(), ops);
   }
   static void add_one(const Pass& pass, double moved, std::int64_t ranks, OpList& ops) {
-    if (ranks > 1 && moved >= 1.0) {
+    if (ranks > 1) {
+      push(pass, moved, kSixteenBits, ops);
+    }
+  }
+  static void push(const Pass& pass, double moved, Bytes element, OpList& ops) {
+    if (moved >= 1.0) {
       ops.push_back({pass.id,
-                     MemoryBound{pass.kind, 1, static_cast<std::int64_t>(moved), kSixteenBits,
+                     MemoryBound{pass.kind, 1, static_cast<std::int64_t>(moved), element,
                                  Direction::kForward, Implementation::kFused},
                      Block::kDataParallel});
     }
@@ -118,6 +142,8 @@ class ShardCopies {
   const LocalParameters& parameters_;
   LocalParameters trained_;
   bool casts_;
+  bool lone_experts_;
+  Bytes gradient_;  // of one, as it is reduced
   bool lists_;
 };
 
@@ -186,7 +212,7 @@ LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameter
   if (plan.zero == 3) {
     const ShardCopies copies(context, parameters);
     copies.around_gather(traffic);
-    copies.before_reduce(traffic);
+    copies.around_reduce(traffic);
   }
   if (plan.zero == 3 || plan.fsdp > 1) {
     shards.add_replicas(gradient, traffic.replicas);

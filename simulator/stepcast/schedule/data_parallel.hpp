@@ -36,7 +36,11 @@ TrafficRule traffic_rule(const ParallelPlan& plan, const TrainingRecipe& trainin
 
 // The collectives of one layer, and the copies that PyTorch's FSDP2 makes around them: of its own
 // fp32 shard into 16 bits before a gather, of the gathered buffer into the parameters, and of
-// gradients into one fp32 buffer before they are reduced.
+// gradients into one fp32 buffer before they are reduced. A unit of experts that one rank holds
+// alone moves nothing over links, and where the software wraps it all the same (SoftwareSpec::
+// fsdp_wraps_lone_experts) PyTorch 2.11 makes these copies of it: parameter by parameter in place
+// of a gather, where the gathered ones are waited for; and on the stream of reductions the quotient
+// by the one rank, and the copy of that into the gradient.
 struct LayerTraffic {
   OpList copy_in;
   OpList gather;
@@ -44,7 +48,8 @@ struct LayerTraffic {
   OpList accumulate;  // adds to the gradients of the micro-batches before
   OpList before_reduce;
   OpList reduce;
-  OpList replicas;  // all-reduce between replicas of the shards, once a step
+  OpList after_reduce;  // on the stream of reductions
+  OpList replicas;      // all-reduce between replicas of the shards, once a step
 
   [[nodiscard]] bool empty() const { return gather.empty() && reduce.empty() && replicas.empty(); }
 };

@@ -202,12 +202,14 @@ class LayerPricer {
     tasks.backward.insert(tasks.backward.end(), backward.begin(), backward.end());
     const TaskList accumulate = contended_.tasks(layer.traffic.accumulate, noted_);
     tasks.backward.insert(tasks.backward.end(), accumulate.begin(), accumulate.end());
-    tasks.gather = on_gather_stream(layer.traffic.copy_in);
+    tasks.gather = on_traffic_stream(layer.traffic.copy_in);
     const TaskList gathered = isolated_.tasks(layer.traffic.gather, noted_);
     tasks.gather.insert(tasks.gather.end(), gathered.begin(), gathered.end());
     tasks.copy_out = contended_.tasks(layer.traffic.copy_out, noted_);
     tasks.before_reduce = contended_.tasks(layer.traffic.before_reduce, noted_);
     tasks.reduce = isolated_.tasks(layer.traffic.reduce, noted_);
+    const TaskList stored = on_traffic_stream(layer.traffic.after_reduce);
+    tasks.reduce.insert(tasks.reduce.end(), stored.begin(), stored.end());
     tasks.replicas = isolated_.tasks(layer.traffic.replicas, noted_);
     tasks.stays_gathered = layer.stays_gathered;
     add_hooks(tasks);
@@ -306,10 +308,11 @@ class LayerPricer {
     }
   }
 
-  // FSDP2 copies on the stream that gathers, just before the gather. Products and attention hold
+  // FSDP2 copies on the stream that gathers, just before the gather, and on the one that reduces,
+  // behind the reduction. Products and attention hold
   // the registers of the units that they run on until they end, so that blocks of copies wait;
   // kernels that stream leave room, and both take twice as long.
-  [[nodiscard]] TaskList on_gather_stream(const OpList& copies) const {
+  [[nodiscard]] TaskList on_traffic_stream(const OpList& copies) const {
     TaskList tasks = isolated_.tasks(copies, noted_);
     for (StreamTask& task : tasks) {
       task.axis = Axis::kData;

@@ -64,6 +64,7 @@ class StageCounter {
     }
     add(t.before_reduce, rule.reduce, StepPass::kBackward, layers);
     add(t.reduce, rule.reduce, StepPass::kBackward, layers);
+    add(t.after_reduce, rule.reduce, StepPass::kBackward, layers);
     add(t.replicas, Frequency::kOnceAStep, StepPass::kBackward, layers);
   }
   void add(const OpList& ops, Frequency frequency, StepPass pass, std::int64_t layers) {

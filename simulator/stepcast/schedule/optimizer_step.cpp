@@ -183,14 +183,20 @@ Op pass_over(OpId id, MemoryBoundKind kind, std::int64_t count, Bytes element) {
           Block::kOptimizer};
 }
 
-// The norm reads the gradients of the rank's shard and clipping scales them; the new parameters are
-// copied into 16 bits; the buffers of all local gradients are zeroed. A copy moves two elements
-// where reading or writing alone moves one: half as many stand for it.
-void add_passes_beside_update(const ExpansionContext& context, std::int64_t shard,
-                              std::int64_t local, OpList& ops) {
+// The norm reads the gradients of the rank's shard and clipping scales them. A copy moves two
+// elements where reading or writing alone moves one: half as many stand for it.
+void add_clipping(const ExpansionContext& context, std::int64_t shard, OpList& ops) {
   const Bytes gradient = context.software.states.gradient;
   ops.push_back(pass_over(OpId::kGradientNorm, MemoryBoundKind::kCopy, shard / 2, gradient));
   ops.push_back(pass_over(OpId::kGradientClip, MemoryBoundKind::kCopy, shard, gradient));
+}
+
+// The same; the new parameters are copied into 16 bits; the buffers of all local gradients are
+// zeroed.
+void add_passes_beside_update(const ExpansionContext& context, std::int64_t shard,
+                              std::int64_t local, OpList& ops) {
+  const Bytes gradient = context.software.states.gradient;
+  add_clipping(context, shard, ops);
   ops.push_back(pass_over(OpId::kParameterCast, MemoryBoundKind::kCast, shard, kSixteenBits));
   ops.push_back(pass_over(OpId::kGradientZero, MemoryBoundKind::kCopy, local / 2, gradient));
 }
@@ -265,6 +271,8 @@ UpdateOps optimizer_ops(const ExpansionContext& context, const HeldWeights& held
   }
   if (context.software.clips_gradients) {
     add_passes_beside_update(context, count, local, ops);
+  } else if (context.software.scales_gradients) {
+    add_clipping(context, count, ops);
   }
   const OpList sent = updated_parameters_sent(context, trained, shard);
   UpdateOps update;

@@ -60,6 +60,14 @@ TEST_CASE("a name too long to be a typo gets no suggestion", "[unit]") {
   CHECK(nearest_name(std::string(65, 'a'), names).empty());
 }
 
+TEST_CASE("a few names that go on after what is given are all suggested", "[unit]") {
+  const std::vector<std::string> parts = {"a100_40gb", "a100_80gb", "h100_sxm", "b200"};
+  CHECK(did_you_mean("a100", parts) == "; did you mean 'a100_40gb' or 'a100_80gb'?");
+  CHECK(did_you_mean("h100", parts) == "; did you mean 'h100_sxm'?");
+  const std::vector<std::string> many = {"m_a", "m_b", "m_c", "m_d", "m_e"};
+  CHECK(did_you_mean("m", many) == "; did you mean 'm_a'?");
+}
+
 TEST_CASE("a suggestion ends the message as a question", "[unit]") {
   const std::vector<std::string> names = {"capacity"};
   CHECK(did_you_mean("capcity", names) == "; did you mean 'capacity'?");

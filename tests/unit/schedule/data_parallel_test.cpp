@@ -297,6 +297,52 @@ TEST_CASE("clipping moves 18 bytes of a rank's share and 4 of each of its gradie
   CHECK(moved.value() == Approx(18.0 * parameters / 4.0 + 4.0 * parameters).epsilon(1e-4));
 }
 
+TEST_CASE("scaling by the norm moves 12 bytes of a rank's share", "[unit]") {
+  Sample sample = sharded(3, 4);
+  sample.software.states.gradient = Bytes(4);
+  sample.software.scales_gradients = true;
+  Bytes moved;
+  for (const Op& op : update_of(sample)) {
+    moved += op.id == OpId::kOptimizer ? Bytes{} : compulsory_bytes(op);
+  }
+  CHECK(moved.value() == Approx(12.0 * parameters_of(sample) / 4.0).epsilon(1e-4));
+}
+
+TEST_CASE("a unit of experts that one rank holds is copied, not sent", "[unit]") {
+  // 4 ranks, each with its own experts: 26 bytes of an expert's parameter in 16-bit copies and fp32
+  // quotients, and nothing over links.
+  Sample sample = test::moe_sample();
+  sample.plan.dp = 4;
+  sample.plan.ep = 4;
+  sample.plan.fsdp = 4;
+  sample.plan.zero = 3;
+  sample.software.fsdp_parameters_fp32 = true;
+  sample.software.fsdp_layout = ShardLayout::kPerParameter;
+  sample.software.gradient_reduce = Bytes(4);
+  const LocalParameters experts{.expert = 1e6};
+  const auto moved = [&](const OpList& ops) {
+    Bytes bytes;
+    for (const Op& op : ops) {
+      CHECK(std::holds_alternative<MemoryBound>(op.work));
+      bytes += compulsory_bytes(op);
+    }
+    return bytes.value() / experts.expert;
+  };
+  CHECK(layer_traffic(sample.context(), experts).copy_out.empty());
+  sample.software.fsdp_wraps_lone_experts = true;
+  const LayerTraffic traffic = layer_traffic(sample.context(), experts);
+  CHECK(traffic.gather.empty());
+  CHECK(traffic.reduce.empty());
+  CHECK(moved(traffic.copy_out) == Approx(6.0 + 4.0));
+  CHECK(moved(traffic.before_reduce) == Approx(6.0));
+  CHECK(moved(traffic.after_reduce) == Approx(8.0 + 8.0));
+  // Shared by two ranks it is an ordinary unit.
+  sample.plan.ep = 2;
+  sample.plan.edp = 2;
+  CHECK_FALSE(layer_traffic(sample.context(), experts).gather.empty());
+  CHECK(layer_traffic(sample.context(), experts).after_reduce.empty());
+}
+
 TEST_CASE("checking moves 12 bytes of each local gradient, 4 of them without replicas", "[unit]") {
   for (const std::int64_t replicas : {1, 4}) {
     Sample sample = sharded(1, replicas);
