@@ -31,4 +31,5 @@ cd "$root/tests/cli/cost"
 for input in *.jsonl; do
   "$stepcast" cost --gpu h200_sxm --terms "$input" >"${input%.*}.expected"
 done
+"$root/tests/cli/published_runs.sh" --fix "$stepcast" "$root"
 "$root/scripts/readme_outputs.sh" --fix "$stepcast"
