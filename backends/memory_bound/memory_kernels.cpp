@@ -42,7 +42,7 @@ constexpr MemoryKernel along_rows(KernelNumber rows, MemoryKernel kernel) {
   return kernel;
 }
 // One group of threads a row, which it reduces before it writes.
-constexpr MemoryKernel by_row(MemoryKernel kernel, double work = 1.0) {
+constexpr MemoryKernel by_row(MemoryKernel kernel, KernelNumber work = 1.0) {
   kernel.row_work = work;
   kernel.ramps = 2.0;
   return kernel;
@@ -294,6 +294,25 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      both(gather(2)),
      {list(sort(), gather(2)), list(fill(1), atomic(3))},
      {list(sort(), gather(2)), list(fill(1), atomic(3))}},
+    // torchtitan's, whatever is compiled around them. A sort of the choices and a gather from the
+    // cache; backward zeros of the tokens, a sort and a sum by sorted index.
+    any(Kind::kRowsTaken, {list(sort(), gather(1.1)),
+                           list(fill(0.125), sort(), indexed(1.2, &Fitted::token_sum_values))}),
+    // vstack with a row of zeros and a gather; backward zeros and a copy for the row that is cut
+    // off, zeros, a sort and a sum by sorted index, one warp a row.
+    any(Kind::kRowsGathered,
+        {list(stream(2), gather(2)),
+         list(fill(1), stream(2), fill(1), sort(),
+              by_row(indexed(2, &Fitted::row_sum_values), &Fitted::row_sum_rows))}),
+    // index_put_ into an empty tensor; backward a gather.
+    any(Kind::kRowsPut, {list(indexed(2, &Fitted::index_put_values)), list(gather(2))}),
+    // Zeros, index_put_, to fp32, bmm, back to 16 bits and the sum with what else a token has.
+    // Backward the weights' gradients, rows to 16 bits, a gather.
+    any(Kind::kRowsWeighted,
+        {list(fill(1), indexed(2, &Fitted::index_put_values), indexed(3), stream(2.5), stream(0.5)),
+         list(stream(0.5), stream(2), stream(3), gather(2))}),
+    // bmm of one column: tiles of 128 channels on CUDA cores.
+    any(Kind::kRowsOuter, both(indexed(5, &Fitted::outer_product_values))),
     // Histogram, offsets of senders and experts, the owner of every row.
     {Kind::kRowIndex,
      both(stream(1)),

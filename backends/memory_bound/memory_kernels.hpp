@@ -49,7 +49,7 @@ struct MemoryKernel {
   KernelNumber values = 1.0;      // that the path works on, for each of the tensor
   KernelNumber tap_values = 0.0;  // likewise, for each of it and each tap
   double cached = 0.0;            // further passes over a row that was read just before
-  double row_work = 0.0;          // in units of the constant cost of a row
+  KernelNumber row_work = 0.0;    // in units of the constant cost of a row
   KernelNumber full_rows =
       0.0;                   // that keep a unit busy, where one group of threads walks along a row
   KernelNumber ramps = 1.0;  // dependent round trips to memory before and after the stream

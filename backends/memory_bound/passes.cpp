@@ -148,8 +148,8 @@ class OperatorOnDevice {
     const double values = rows * static_cast<double>(op_.cols);
     const double worked =
         kernel.values.of(listed_) + kernel.tap_values.of(listed_) * static_cast<double>(op_.taps);
-    const double cycles =
-        worked * path_cycles(kernel.path) * values + kernel.row_work * constants_.row_cycles * rows;
+    const double cycles = worked * path_cycles(kernel.path) * values +
+                          kernel.row_work.of(listed_) * constants_.row_cycles * rows;
     return cycles / (units() * context_.clock);
   }
 

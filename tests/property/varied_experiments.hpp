@@ -116,7 +116,7 @@ inline const std::vector<KeyValues>& software_keys() {
       {"row_gather", {"index", "product"}},
       {"expert_buffer", {"received", "worst_case"}},
       {"permute", implementation},
-      {"permute_order", {"blocks", "index"}},
+      {"permute_order", {"blocks", "index", "index_put"}},
       {"weighted_sum", {"fp32", "bf16"}},
       {"cross_entropy", implementation},
       {"optimizer", implementation},

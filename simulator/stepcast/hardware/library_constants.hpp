@@ -24,6 +24,11 @@ struct ListedKernelConstants {
   double transpose_in_norm_values = 1.0;
   double list_cast_values = 1.0;
   double list_copy_values = 1.0;
+  double index_put_values = 1.0;
+  double token_sum_values = 1.0;
+  double row_sum_values = 1.0;
+  double row_sum_rows = 0.0;
+  double outer_product_values = 1.0;
   double sgd_values = 1.0;
   double sgd_momentum_values = 1.0;
 };

@@ -107,7 +107,31 @@ ExpertLayer::ExpertLayer(const ExpansionContext& context, BlockBuilder& builder)
                        : rows_),
       exchange_(layer_exchange(context)) {}
 
-MemoryBoundKind ExpertLayer::kind_in_use(MemoryBoundKind kind) const {
+namespace {
+
+// torchtitan's kernels in the place of others.
+MemoryBoundKind put_by_index(OpId id, MemoryBoundKind kind) {
+  switch (id) {
+    case OpId::kMoePermute:
+      return MemoryBoundKind::kRowsTaken;
+    case OpId::kMoeSort:
+      return MemoryBoundKind::kRowsGathered;
+    case OpId::kMoeUnsort:
+      return MemoryBoundKind::kRowsPut;
+    case OpId::kMoeUnpermute:
+      return MemoryBoundKind::kRowsWeighted;
+    default:
+      return kind;
+  }
+}
+
+}  // namespace
+
+MemoryBoundKind ExpertLayer::kind_in_use(OpId id, MemoryBoundKind kind) const {
+  if (context_.software.permute_order == PermuteOrder::kIndexPut &&
+      row_kernels() != Implementation::kFused) {
+    return put_by_index(id, kind);
+  }
   if (kind == MemoryBoundKind::kStridedCopy &&
       context_.software.permute_order == PermuteOrder::kIndex) {
     return MemoryBoundKind::kSortRows;
@@ -123,11 +147,11 @@ Implementation ExpertLayer::row_kernels() const {
 }
 
 void ExpertLayer::permute(OpId id, MemoryBoundKind kind, std::int64_t rows) {
-  build_.memory_bound(id, kind_in_use(kind), rows, routed_width(context_.model), row_kernels());
+  build_.memory_bound(id, kind_in_use(id, kind), rows, routed_width(context_.model), row_kernels());
 }
 
 void ExpertLayer::index_rows() {
-  if (context_.software.permute_order == PermuteOrder::kIndex) {
+  if (context_.software.permute_order != PermuteOrder::kBlocks) {
     build_.forward_memory_bound(OpId::kMoeIndex, MemoryBoundKind::kRowIndex, rows_, 1,
                                 row_kernels(), Bytes(8));
   }
@@ -154,6 +178,11 @@ void ExpertLayer::spread(std::int64_t rows) {
 
 void ExpertLayer::gather_back(std::int64_t rows) {
   if (!multiplies_masks()) {
+    if (context_.software.permute_order == PermuteOrder::kIndexPut) {
+      build_.backward_memory_bound(OpId::kMoeRowGradient, MemoryBoundKind::kRowsOuter,
+                                   shape_.tokens, routed_width(context_.model), row_kernels(),
+                                   kSixteenBits);
+    }
     return permute(OpId::kMoeUnpermute, MemoryBoundKind::kUnpermute, rows);
   }
   const std::int64_t sequences = context_.training.micro_batch_size;
@@ -228,7 +257,7 @@ void ExpertLayer::save_results() {
     build_.save(TensorId::kMoeCombinedRows, maker, kept, routed_width(context_.model),
                 weighted_row_element(context_));
   }
-  if (context_.software.permute_order == PermuteOrder::kIndex &&
+  if (context_.software.permute_order != PermuteOrder::kBlocks &&
       build_.has_run(OpId::kMoePermute)) {
     // Where each row comes from and where it goes back to, of what is sent and of what is sorted.
     constexpr Bytes kIndex{8};

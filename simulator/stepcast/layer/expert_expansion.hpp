@@ -56,7 +56,7 @@ class ExpertLayer {
   [[nodiscard]] Collective over_ranks(CollectiveOp op, std::int64_t values, Bytes element) const;
 
  private:
-  [[nodiscard]] MemoryBoundKind kind_in_use(MemoryBoundKind kind) const;
+  [[nodiscard]] MemoryBoundKind kind_in_use(OpId id, MemoryBoundKind kind) const;
   [[nodiscard]] Implementation row_kernels() const;
   [[nodiscard]] OpId input_maker() const;
   void save_input();

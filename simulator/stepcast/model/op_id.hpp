@@ -127,6 +127,7 @@ namespace stepcast {
   ROW(kMoeScatterScores, "moe.scatter_scores")                                    \
   ROW(kMoeCombine, "moe.combine")                                                 \
   ROW(kMoeUnpermute, "moe.unpermute")                                             \
+  ROW(kMoeRowGradient, "moe.row_gradient")                                        \
   ROW(kMoeCombineProduct, "moe.combine_product")                                  \
   ROW(kMoeWeightedSum, "moe.weighted_sum")                                        \
   ROW(kExpertsFetchCopies, "experts.fetch_copies")                                \

@@ -53,11 +53,14 @@ template <>
 inline constexpr std::array<std::string_view, 2> kNamesOf<CudaGraphScope> = {"whole",
                                                                              "without_experts"};
 
-// How rows are brought into the order of the experts: equal blocks of them moved as blocks, or
-// every row gathered by its index, whose gradient is added back by index.
-enum class PermuteOrder { kBlocks, kIndex };
+// How rows are brought into the order of the experts: equal blocks of them moved as blocks; or
+// every row gathered by its index, whose gradient is added back by index; or as torchtitan does it
+// since 2026, with a zero row behind them, gathered by index and put back by index_put_, in kernels
+// of PyTorch's whatever is compiled around them.
+enum class PermuteOrder { kBlocks, kIndex, kIndexPut };
 template <>
-inline constexpr std::array<std::string_view, 2> kNamesOf<PermuteOrder> = {"blocks", "index"};
+inline constexpr std::array<std::string_view, 3> kNamesOf<PermuteOrder> = {"blocks", "index",
+                                                                           "index_put"};
 
 // Bytes a parameter of each kind of state (ZeRO, arXiv 1910.02054, section 3.1: 2, 2 and 12 for
 // Adam in mixed precision; Megatron keeps gradients in 4).
