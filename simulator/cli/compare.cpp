@@ -111,7 +111,7 @@ std::string short_name(const std::string& file, const std::vector<std::string>& 
   };
   constexpr int kMostFolders = 8;
   for (int folders = 0; folders < kMostFolders; ++folders) {
-    const std::string name = last_parts(file, folders);
+    std::string name = last_parts(file, folders);
     if (std::ranges::none_of(all, [&](const std::string& other) {
           return other != file && last_parts(other, folders) == name;
         })) {

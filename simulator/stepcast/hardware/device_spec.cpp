@@ -50,7 +50,9 @@ ConfigNode based_on(ConfigNode base, const ConfigNode& own) {
       *same = entry;
     }
   }
-  static_cast<ConfigPlace&>(base) = own;
+  base.file = own.file;
+  base.line = own.line;
+  base.column = own.column;
   return base;
 }
 

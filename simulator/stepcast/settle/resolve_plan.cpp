@@ -50,13 +50,10 @@ class Resolver {
   // Whether there is more to look at.
   template <typename Steps>
   bool take(const Steps& steps, Wanted wanted) {
-    for (const auto step : steps) {
+    return std::ranges::all_of(steps, [&](const auto step) {
       (this->*step)();
-      if (wanted == Wanted::kFirstReasons && !result_.reasons.empty()) {
-        return false;
-      }
-    }
-    return true;
+      return wanted == Wanted::kAllReasons || result_.reasons.empty();
+    });
   }
 
   void refuse(Reason reason) { result_.reasons.push_back(std::move(reason)); }
