@@ -295,9 +295,9 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      {list(sort(), gather(2)), list(fill(1), atomic(3))},
      {list(sort(), gather(2)), list(fill(1), atomic(3))}},
     // torchtitan's, whatever is compiled around them. A sort of the choices and a gather from the
-    // cache; backward zeros of the tokens, a sort and a sum by sorted index.
-    any(Kind::kRowsTaken, {list(sort(), gather(1.1)),
-                           list(fill(0.125), sort(), indexed(1.2, &Fitted::token_sum_values))}),
+    // cache; backward a sort and a sum by sorted index.
+    any(Kind::kRowsTaken,
+        {list(sort(), gather(1.1)), list(sort(), indexed(1.2, &Fitted::token_sum_values))}),
     // vstack with a row of zeros and a gather; backward zeros and a copy for the row that is cut
     // off, zeros, a sort and a sum by sorted index, one warp a row.
     any(Kind::kRowsGathered,
@@ -311,7 +311,7 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
     any(Kind::kRowsWeighted,
         {list(fill(1), indexed(2, &Fitted::index_put_values), indexed(3), stream(2.5), stream(0.5)),
          list(stream(0.5), stream(2), stream(3), gather(2))}),
-    // bmm of one column: tiles of 128 channels on CUDA cores.
+    // bmm of one column: tiles of 128 channels and 32 choices on CUDA cores.
     any(Kind::kRowsOuter, both(indexed(5, &Fitted::outer_product_values))),
     // Histogram, offsets of senders and experts, the owner of every row.
     {Kind::kRowIndex,

@@ -21,6 +21,15 @@ int run_list(const DescribeOptions& options, const GlobalOptions& global) {
 
 int run_describe(const DescribeOptions& options, const GlobalOptions& global) {
   if (!options.kind_of_template.empty()) {
+    if (!options.name.empty()) {
+      throw ConfigError({"command line", 0, 0},
+                        "'" + options.name +
+                            "' has no place beside --template, which prints a file "
+                            "to begin one of your own with");
+    }
+    if (form_of(options.output, global).format != ReportFormat::kText) {
+      throw ConfigError({"--format", 0, 0}, "a template is a file of text; leave --format out");
+    }
     return asked({{"template", "--template"}}, [&] {
       return answer(
           options.output,

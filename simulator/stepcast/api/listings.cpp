@@ -527,9 +527,10 @@ std::string Simulator::template_of(const std::string& kind) const {
     const std::optional<std::filesystem::path> file = file_named(data.templates(), kind);
     if (!file) {
       const std::vector<std::string> known = names_in(data.templates());
-      throw ConfigError({"template", 0, 0}, "there is no template of '" + kind + "'" +
-                                                did_you_mean(kind, known) +
-                                                "; give one of: " + text_list(known));
+      const std::string near = did_you_mean(kind, known);
+      throw ConfigError({"template", 0, 0},
+                        "there is no template of '" + kind + "'" +
+                            (near.empty() ? "; give one of: " + text_list(known) : near));
     }
     return read_file(*file);
   });

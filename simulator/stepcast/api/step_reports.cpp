@@ -83,11 +83,11 @@ Report Simulator::project_report(const ExperimentSource& experiment, const Repor
     const std::optional<GpuHourPrice> gpu_hour = price_of(settings.prices, job.experiment);
     Projection p = projection_of(job, data);
     p.gpu_hour = gpu_hour;
-    if (std::string note = note_of(deciding_defaults(job.experiment, p, job.cost, data));
-        !note.empty()) {
-      p.notes.insert(p.notes.begin(), std::move(note));
-    }
     if (form.format != ReportFormat::kCsv || form.page) {
+      if (std::string note = note_of(deciding_defaults(job.experiment, p, job.cost, data));
+          !note.empty()) {
+        p.notes.insert(p.notes.begin(), std::move(note));
+      }
       p = with_provenance(job, std::move(p));
     }
     return report_of(form,

@@ -208,14 +208,11 @@ std::string format_quantity(Q quantity) {
 template <typename Q>
 std::string rounded_quantity(Q quantity, int digits) {
   const double value = quantity.value();
-  const Unit* best = nullptr;
-  for (const Unit& unit : kDimension<Q>.units) {
-    const bool better = best == nullptr || unit.factor > best->factor;
-    if (unit.printed && std::abs(value) >= unit.factor && unit.factor > 0 && better) {
-      best = &unit;
-    }
-  }
-  if (best == nullptr) {
+  const std::span<const Unit> units = kDimension<Q>.units;
+  const auto best = std::find_if(units.rbegin(), units.rend(), [value](const Unit& unit) {
+    return unit.printed && std::abs(value) >= unit.factor;
+  });
+  if (best == units.rend()) {
     return format_quantity(quantity);
   }
   const double number = value / best->factor;

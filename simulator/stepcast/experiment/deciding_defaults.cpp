@@ -13,12 +13,12 @@
 namespace stepcast {
 namespace {
 
-// What another would take, as a change of the settled experiment.
+// What another would take, as changes of the settled experiment, beside whatever else it says.
 struct OtherValue {
   std::string key;
   std::string assumed;
   std::string other;
-  std::string assignment;
+  std::vector<std::string> assignments;
 };
 
 bool is_assumed(const Experiment& experiment, std::string_view key) {
@@ -33,39 +33,54 @@ void add_software(const Experiment& experiment, std::vector<OtherValue>& all) {
   const std::string& usual = experiment.software.name;
   const std::string& other = experiment.cluster.device.architecture.other_software;
   if (!other.empty() && other != usual) {
-    all.push_back({"software", usual, other, "software=" + other});
+    all.push_back({"software", usual, other, {"software.base=" + other}});
   }
   const AttentionKernel kernel = experiment.software.attention_kernel();
   if (kernel != AttentionKernel::kFlash2) {
     const std::string flash2(name(AttentionKernel::kFlash2));
-    all.push_back({"attention", std::string(name(kernel)), flash2,
-                   "software={base: " + usual + ", attention: " + flash2 + "}"});
+    all.push_back(
+        {"attention", std::string(name(kernel)), flash2, {"software.attention=" + flash2}});
   }
 }
 
 void add_format(const Experiment& experiment, std::vector<OtherValue>& all) {
   const bool has_fp8 = experiment.cluster.device.matrix_rate[slot(Dtype::kFp8)].has_value();
   if (is_assumed(experiment, "dtype") && has_fp8 && experiment.training.dtype == Dtype::kBf16) {
-    all.push_back({"dtype", "bf16", "fp8", "training.dtype=fp8"});
+    all.push_back({"dtype", "bf16", "fp8", {"training.dtype=fp8"}});
   }
 }
 
 void add_batch(const Experiment& experiment, std::vector<OtherValue>& all) {
   const std::int64_t batch = experiment.training.global_batch_size;
   if (is_assumed(experiment, "global_batch_size") && batch % 4 == 0) {
-    all.push_back({"global batch", with_separators(batch), with_separators(batch / 4),
-                   "training.global_batch_size=" + std::to_string(batch / 4)});
+    all.push_back({"global batch",
+                   with_separators(batch),
+                   with_separators(batch / 4),
+                   {"training.global_batch_size=" + std::to_string(batch / 4)}});
   }
 }
 
 // The busiest expert of learned routing has half as many tokens again as the mean: the order of
 // what routers with a loss or a bias for balance leave (arXiv 2408.15664 reports 0.04 to 0.72).
-constexpr std::string_view kUneven = "expert_exchange={routing: learned, max_violation: 0.5}";
+std::vector<std::string> uneven_routing() {
+  return {"expert_exchange.routing=learned", "expert_exchange.max_violation=0.5"};
+}
 
 void add_routing(const Experiment& experiment, std::vector<OtherValue>& all) {
   if (experiment.model.moe && !experiment.software.exchange.routing) {
-    all.push_back(
-        {"routing", "uniform", "the busiest expert 1.5 times the mean", std::string(kUneven)});
+    const Routing routing = routing_of(experiment.software.exchange, *experiment.model.moe);
+    all.push_back({"routing", std::string(name(routing.kind)),
+                   "the busiest expert 1.5 times the mean", uneven_routing()});
+  }
+}
+
+// A set that is named alone, as one that can be changed.
+void name_software(ConfigNode& root) {
+  ConfigEntry* const software = root.entry("software");
+  if (software != nullptr && software->value.kind == ConfigNode::Kind::kScalar) {
+    const std::string set = software->value.text;
+    root.entries.erase(root.entries.begin() + (software - root.entries.data()));
+    apply_override(root, "software.base=" + set);
   }
 }
 
@@ -74,7 +89,10 @@ std::optional<double> rate_with(const OtherValue& value, const ConfigNode& settl
                                 const CostModel& cost, const DataRoot& data) {
   try {
     ConfigNode root = settled;
-    apply_override(root, value.assignment);
+    name_software(root);
+    for (const std::string& assignment : value.assignments) {
+      apply_override(root, assignment);
+    }
     const Projection p = project(read_experiment(root, {}, data), cost);
     return p.feasible() ? std::optional(p.tokens_per_second_per_gpu) : std::nullopt;
   } catch (const ConfigError&) {

@@ -301,6 +301,11 @@ ConfigNode profile_with_bases(const std::filesystem::path& file,
   ConfigNode root = load_config(file);
   for (const ConfigNode* named = root.find(kBase); named != nullptr; named = root.find(kBase)) {
     const std::string base = named->text;
+    if (const ConfigNode* generic = root.find("generic")) {
+      throw ConfigError(generic->location(),
+                        "'generic' cannot stand beside 'base': 'generic.like' names the part whose "
+                        "constants it has; take one of the two");
+    }
     const std::optional<std::filesystem::path> other = file_named(folder, base);
     if (!other) {
       refuse(*named, "is '" + base + "', which is no part" + did_you_mean(base, names_in(folder)));

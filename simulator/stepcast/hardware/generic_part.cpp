@@ -31,7 +31,6 @@ void set_compute(DeviceSpec& device, const GenericPart& part, const DeviceSpec& 
   device.compute_units = std::max<std::int64_t>(1, static_cast<std::int64_t>(units));
   const Hertz clock = peak / (static_cast<double>(device.compute_units) * unit);
   device.clock = {clock, clock, {}};
-  const PerDtype<FlopsPerCycle> of_like = like.matrix_rate;
   device.matrix_rate = {};
   device.achieved.gemm = {};
   const auto set = [&](Dtype dtype, FlopsPerCycle rate) {
@@ -39,8 +38,8 @@ void set_compute(DeviceSpec& device, const GenericPart& part, const DeviceSpec& 
     device.clock.sustained[slot(dtype)] = clock;
     device.achieved.gemm[slot(dtype)] = part.matrix_efficiency;
   };
-  if (of_like[slot(Dtype::kFp32)]) {
-    set(Dtype::kFp32, *of_like[slot(Dtype::kFp32)]);  // the vector lanes of so many units
+  if (like.matrix_rate[slot(Dtype::kFp32)]) {
+    set(Dtype::kFp32, *like.matrix_rate[slot(Dtype::kFp32)]);  // the vector lanes of so many units
   }
   set(Dtype::kFp16, unit);
   for (const DtypeInfo& dtype : kDtypes) {
@@ -167,8 +166,22 @@ std::vector<Followed> followed_numbers(const DeviceSpec& device) {
   return numbers;
 }
 
+// Numbers of formats that the part it is like has and it has not.
+void drop_missing_formats(DeviceSpec& device) {
+  for (const DtypeInfo& dtype : kDtypes) {
+    if (!device.matrix_rate[slot(dtype.dtype)]) {
+      const std::string format = "." + std::string(dtype.name);
+      std::erase_if(device.provenance, [&format](const Provenance& number) {
+        return number.key == "matrix_rate" + format || number.key == "clock.sustained" + format ||
+               number.key == "achieved.gemm" + format;
+      });
+    }
+  }
+}
+
 void say_where_from(DeviceSpec& device, const std::string& like,
                     const std::vector<Provenance>& stated) {
+  drop_missing_formats(device);
   for (Provenance& number : device.provenance) {
     number.kind = SourceKind::kAssumed;
     number.source = "as " + like;

@@ -53,6 +53,22 @@ EpilogueBytes epilogue_of_activation(const ExpansionContext& context) {
   return {first * kSixteenBits, (2.0 * inputs + (again ? 1.0 : 0.0)) * kSixteenBits};
 }
 
+// torchtitan's kernels in the place of others.
+MemoryBoundKind put_by_index(OpId id, MemoryBoundKind kind) {
+  switch (id) {
+    case OpId::kMoePermute:
+      return MemoryBoundKind::kRowsTaken;
+    case OpId::kMoeSort:
+      return MemoryBoundKind::kRowsGathered;
+    case OpId::kMoeUnsort:
+      return MemoryBoundKind::kRowsPut;
+    case OpId::kMoeUnpermute:
+      return MemoryBoundKind::kRowsWeighted;
+    default:
+      return kind;
+  }
+}
+
 }  // namespace
 
 ExpertExchange expert_exchange(const ExpansionContext& context, const ExchangeShape& shape,
@@ -107,29 +123,14 @@ ExpertLayer::ExpertLayer(const ExpansionContext& context, BlockBuilder& builder)
                        : rows_),
       exchange_(layer_exchange(context)) {}
 
-namespace {
-
-// torchtitan's kernels in the place of others.
-MemoryBoundKind put_by_index(OpId id, MemoryBoundKind kind) {
-  switch (id) {
-    case OpId::kMoePermute:
-      return MemoryBoundKind::kRowsTaken;
-    case OpId::kMoeSort:
-      return MemoryBoundKind::kRowsGathered;
-    case OpId::kMoeUnsort:
-      return MemoryBoundKind::kRowsPut;
-    case OpId::kMoeUnpermute:
-      return MemoryBoundKind::kRowsWeighted;
-    default:
-      return kind;
-  }
+// A dispatcher's own kernels move rows in their own way.
+bool ExpertLayer::puts_by_index() const {
+  return context_.software.permute_order == PermuteOrder::kIndexPut &&
+         row_kernels() != Implementation::kFused;
 }
 
-}  // namespace
-
 MemoryBoundKind ExpertLayer::kind_in_use(OpId id, MemoryBoundKind kind) const {
-  if (context_.software.permute_order == PermuteOrder::kIndexPut &&
-      row_kernels() != Implementation::kFused) {
+  if (puts_by_index()) {
     return put_by_index(id, kind);
   }
   if (kind == MemoryBoundKind::kStridedCopy &&
@@ -166,6 +167,11 @@ bool ExpertLayer::multiplies_masks() const {
 // product; the second one carries the weights of the rows, which need a gradient.
 void ExpertLayer::spread(std::int64_t rows) {
   if (!multiplies_masks()) {
+    if (puts_by_index()) {
+      // Zeros, into which the gradients of a token's rows are added: written, not read.
+      build_.backward_memory_bound(OpId::kMoePermute, MemoryBoundKind::kCopy, shape_.tokens / 2,
+                                   routed_width(context_.model), row_kernels(), kSixteenBits);
+    }
     return permute(OpId::kMoePermute, MemoryBoundKind::kPermute, rows);
   }
   const std::int64_t sequences = context_.training.micro_batch_size;
@@ -178,7 +184,8 @@ void ExpertLayer::spread(std::int64_t rows) {
 
 void ExpertLayer::gather_back(std::int64_t rows) {
   if (!multiplies_masks()) {
-    if (context_.software.permute_order == PermuteOrder::kIndexPut) {
+    if (puts_by_index()) {
+      // One tile of 32 rows holds a token's choices, so that how many they are makes no difference.
       build_.backward_memory_bound(OpId::kMoeRowGradient, MemoryBoundKind::kRowsOuter,
                                    shape_.tokens, routed_width(context_.model), row_kernels(),
                                    kSixteenBits);

@@ -56,6 +56,7 @@ class ExpertLayer {
   [[nodiscard]] Collective over_ranks(CollectiveOp op, std::int64_t values, Bytes element) const;
 
  private:
+  [[nodiscard]] bool puts_by_index() const;
   [[nodiscard]] MemoryBoundKind kind_in_use(OpId id, MemoryBoundKind kind) const;
   [[nodiscard]] Implementation row_kernels() const;
   [[nodiscard]] OpId input_maker() const;

@@ -15,7 +15,8 @@
 
 namespace stepcast {
 
-// What a column is called by one of its options: most values say themselves what they are.
+// What a column is called by one of its options: most values say themselves what they are, whether
+// the option is named alone or by the key that it sets, as cluster.gpu.
 inline std::string label_of(const std::string& option, const std::string& value) {
   if (option == "nodes") {
     return value + (value == "1" ? " node" : " nodes");
@@ -28,7 +29,8 @@ inline std::string label_of(const std::string& option, const std::string& value)
   }
   constexpr std::array<std::string_view, 7> kPlain = {
       "experiment", "model", "gpu", "cluster", "nic_rate", "power_limit", "software"};
-  return std::ranges::find(kPlain, option) == kPlain.end() ? option + " " + value : value;
+  const std::string_view last = std::string_view(option).substr(option.rfind('.') + 1);
+  return std::ranges::find(kPlain, last) == kPlain.end() ? option + " " + value : value;
 }
 
 // One column: the options that make it, as {"gpu", "mi300x"}, and what they give.

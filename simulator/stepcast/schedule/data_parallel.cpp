@@ -71,7 +71,7 @@ class ShardCopies {
         trained_(parameters.trained()),
         casts_(context.software.fsdp_parameters_fp32),
         lone_experts_(context.software.fsdp_wraps_lone_experts && context.plan.fsdp_experts &&
-                      context.plan.expert_shards() == 1),
+                      context.plan.shard_group().size > 1 && context.plan.expert_shards() == 1),
         gradient_(context.software.gradient_reduce),
         lists_(context.software.fsdp_layout == ShardLayout::kPerParameter) {}
 

@@ -309,9 +309,9 @@ class LayerPricer {
   }
 
   // FSDP2 copies on the stream that gathers, just before the gather, and on the one that reduces,
-  // behind the reduction. Products and attention hold
-  // the registers of the units that they run on until they end, so that blocks of copies wait;
-  // kernels that stream leave room, and both take twice as long.
+  // behind the reduction. Products and attention hold the registers of the units that they run on
+  // until they end, so that blocks of copies wait; kernels that stream leave room, and both take
+  // twice as long.
   [[nodiscard]] TaskList on_traffic_stream(const OpList& copies) const {
     TaskList tasks = isolated_.tasks(copies, noted_);
     for (StreamTask& task : tasks) {

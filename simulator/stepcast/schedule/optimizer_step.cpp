@@ -191,12 +191,10 @@ void add_clipping(const ExpansionContext& context, std::int64_t shard, OpList& o
   ops.push_back(pass_over(OpId::kGradientClip, MemoryBoundKind::kCopy, shard, gradient));
 }
 
-// The same; the new parameters are copied into 16 bits; the buffers of all local gradients are
-// zeroed.
+// The new parameters are copied into 16 bits; the buffers of all local gradients are zeroed.
 void add_passes_beside_update(const ExpansionContext& context, std::int64_t shard,
                               std::int64_t local, OpList& ops) {
   const Bytes gradient = context.software.states.gradient;
-  add_clipping(context, shard, ops);
   ops.push_back(pass_over(OpId::kParameterCast, MemoryBoundKind::kCast, shard, kSixteenBits));
   ops.push_back(pass_over(OpId::kGradientZero, MemoryBoundKind::kCopy, local / 2, gradient));
 }
@@ -269,10 +267,11 @@ UpdateOps optimizer_ops(const ExpansionContext& context, const HeldWeights& held
   if (context.software.checks_gradients) {
     add_passes_before_reduction(context, local, ops);
   }
+  if (context.software.clips_gradients || context.software.scales_gradients) {
+    add_clipping(context, count, ops);
+  }
   if (context.software.clips_gradients) {
     add_passes_beside_update(context, count, local, ops);
-  } else if (context.software.scales_gradients) {
-    add_clipping(context, count, ops);
   }
   const OpList sent = updated_parameters_sent(context, trained, shard);
   UpdateOps update;

@@ -10,7 +10,8 @@
 namespace stepcast {
 namespace {
 
-// Sites whose work is kept: as many as there are dispatchers of a model, over which a search hops.
+// Sites whose work is kept: a search hops over the dispatchers that a software set offers, of which
+// no set has more.
 constexpr std::size_t kMostMet = 4;
 
 Bytes peak_of(const std::vector<StageMemory>& stages) {
