@@ -92,8 +92,11 @@ struct KernelPasses {
   KernelList backward;
 };
 
-// The same kernel in both directions.
-constexpr KernelPasses both(MemoryKernel kernel) { return {list(kernel), list(kernel)}; }
+// The same kernels in both directions.
+template <typename... Kernels>
+constexpr KernelPasses both(Kernels... kernels) {
+  return {list(kernels...), list(kernels...)};
+}
 
 struct KindKernels {
   Kind kind;
@@ -140,6 +143,16 @@ constexpr KernelPasses kEagerRope = {
     list(times(2, indexed(1.5, 0.5)), times(8, indexed(1, 0.25)), times(4, stream(1.5)),
          times(2, stream(3.5)), times(2, stream(1.5)))};
 
+// Query and key one after the other: to fp32, a product with the table, which Inductor leaves to
+// PyTorch, and back to 16 bits.
+constexpr KernelPasses kCompiledComplexRope =
+    both(times(2, stream(1.5)), times(2, stream(2)), times(2, stream(1.5)));
+constexpr KernelPasses kEagerComplexRope =
+    both(times(2, indexed(1.5, 0.5)), times(2, stream(2)), times(2, stream(1.5)));
+// The join that follows reads fp32.
+constexpr KernelPasses kJoinedComplexRope =
+    both(times(2, stream(1.5)), times(2, stream(2)), merged(stream(1)));
+
 constexpr MemoryKernel kSelect = by_row(indexed(1, 9), 3.5);  // the k largest of a row
 
 // To fp32, absolute values, their maximum, product with the scale, conversion to 8 bits.
@@ -179,6 +192,8 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      both(stream(2)),
      {list(times(2, stream(1, 0.5))), list(times(2, stream(1, 1)))},
      kEagerRope},
+    {Kind::kComplexRope, both(stream(2)), kCompiledComplexRope, kEagerComplexRope},
+    {Kind::kComplexRopeParts, both(stream(2)), kJoinedComplexRope, kEagerComplexRope},
     any(Kind::kActivation, {list(arithmetic(2)), list(arithmetic(3))}),
     {Kind::kGatedActivation,
      {list(stream(3)), list(stream(5))},

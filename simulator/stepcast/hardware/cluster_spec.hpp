@@ -41,6 +41,8 @@ struct HostSpec {
   Seconds device_read;
   Seconds unit_forward;
   Seconds unit_backward;
+  Seconds unit_entry;
+  double jitter = 0.0;
   Seconds unit_update;
   Seconds update_call;
   // Where it is not known, no optimizer can be on the host.

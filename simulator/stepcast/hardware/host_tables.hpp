@@ -15,6 +15,11 @@ inline constexpr Constant<HostSpec> constant(std::string_view key, std::string_v
   return {key, "us", limits::kMicroseconds, kByHand, meaning, member, presence};
 }
 
+inline constexpr Constant<HostSpec> share(std::string_view key, std::string_view meaning,
+                                          double HostSpec::*member) {
+  return {key, "", limits::kShare, kByHand, meaning, member, kIfGiven};
+}
+
 inline constexpr Constant<HostSpec> rate(std::string_view key, std::string_view meaning,
                                          std::optional<BytesPerSecond> HostSpec::*member) {
   return {key, "GB/s", limits::kGigabytesPerSecond, kByHand, meaning, member, kIfGiven};
@@ -27,10 +32,11 @@ inline constexpr std::array kConstants = {
              &HostSpec::eager_call),
     constant("eager_kernel", "each further kernel that such a call launches",
              &HostSpec::eager_kernel),
-    constant("dispatch_mode",
-             "more of an eager call that a mode written in Python sees, as recomputation by "
-             "operator has one in forward and in what it recomputes",
-             &HostSpec::dispatch_mode),
+    constant(
+        "dispatch_mode",
+        "more of an operator of the framework, views among them, that a mode written in Python "
+        "sees, as recomputation by operator has one in forward and in what it recomputes",
+        &HostSpec::dispatch_mode),
     constant("compiled_region",
              "entering compiled code in either direction: guards, and autograd's part of it",
              &HostSpec::compiled_region),
@@ -58,8 +64,17 @@ inline constexpr std::array kConstants = {
              &HostSpec::unit_forward),
     constant("unit_backward", "the same in backward, with the reduction of gradients",
              &HostSpec::unit_backward),
+    constant(
+        "unit_entry",
+        "more in backward for each entry of the table by which gradients are concatenated: one "
+        "of 512 elements; 0 if left out",
+        &HostSpec::unit_entry, kIfGiven),
     constant("unit_update", "the optimizer step and the zeroing of gradients of one unit of FSDP2",
              &HostSpec::unit_update),
+    share("jitter",
+          "standard deviation of what a host takes between two exchanges that it waits for, of its "
+          "mean; 0 if left out",
+          &HostSpec::jitter),
     constant("update_call", "the same of one layer whose parameters are whole tensors",
              &HostSpec::update_call),
     rate("device_link",

@@ -135,7 +135,8 @@ class AttentionExpander {
     if (model().positions == Positions::kRope) {
       const std::int64_t turned =
           a.rope_head_dim > 0 ? (q + k) / heads().qk_dim * a.rope_head_dim : q + k;
-      build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows, turned, software().rope);
+      build_.memory_bound(OpId::kAttentionRope, is_complex() ? Kind::kComplexRope : Kind::kRope,
+                          rows, turned, software().rope);
     }
     constexpr OpId kOne = OpId::kAttentionQkv;
     return software().fused_qkv ? Projected{kOne, kOne, kOne, kOne} : Projected{};
@@ -202,17 +203,20 @@ class AttentionExpander {
     build_.projection(OpId::kAttentionKvUp, rows, queries() * (m.qk_nope_head_dim + heads().v_dim),
                       m.kv_lora_rank);
     if (model().positions == Positions::kRope) {
-      build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows,
+      build_.memory_bound(OpId::kAttentionRope,
+                          is_complex() ? Kind::kComplexRopeParts : Kind::kRope, rows,
                           queries() * m.qk_rope_head_dim + m.qk_rope_head_dim, software().rope);
     }
     assemble_heads(rows, queries() * heads().qk_dim);
     return {q, OpId::kAttentionKvUp, OpId::kAttentionKvUp, OpId::kAttentionKvUp};
   }
 
+  [[nodiscard]] bool is_complex() const { return software().rope_form == RopeForm::kComplex; }
+
   // Keys are assembled from their two parts for every head; so are queries, unless the kernel that
   // rotates them works in place.
   void assemble_heads(std::int64_t rows, std::int64_t width) {
-    if (software().rope == Implementation::kEager) {
+    if (software().rope == Implementation::kEager || is_complex()) {
       build_.memory_bound(OpId::kAttentionQConcat, Kind::kJoin, rows, width, software().rope);
     }
     build_.memory_bound(OpId::kAttentionKConcat, Kind::kJoin, rows, width, software().rope);

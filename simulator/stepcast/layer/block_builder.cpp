@@ -192,6 +192,15 @@ void BlockBuilder::cast(OpId id, std::int64_t rows, std::int64_t cols) {
   backward(id, kernel(MemoryBoundKind::kCastUp));
 }
 
+void BlockBuilder::cast_up(OpId id, std::int64_t rows, std::int64_t cols,
+                           Implementation implementation) {
+  const auto kernel = [&](MemoryBoundKind kind) {
+    return MemoryBound{kind, rows, cols, kSixteenBits, Direction::kForward, implementation};
+  };
+  forward(id, kernel(MemoryBoundKind::kCastUp));
+  backward(id, kernel(MemoryBoundKind::kCast));
+}
+
 void BlockBuilder::activation(OpId id, std::int64_t rows, std::int64_t width,
                               std::int64_t kept_rows, Implementation implementation) {
   const bool of_experts = block_ == Block::kRoutedExperts;

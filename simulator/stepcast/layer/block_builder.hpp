@@ -26,6 +26,8 @@ class BlockBuilder {
   // are frozen. `dtype` is that of the training recipe unless the projection stays in 16 bits.
   void projection(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs);
   void projection_16bit(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs);
+  void projection_in(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
+                     Dtype dtype);
   // LoRA's products beside the projection that was added last, and what it makes added to its
   // result. Tensor parallelism divides them as ParameterList says: beside a column-parallel matrix
   // (before leaving tensor parallelism) the result of A is gathered; beside a row-parallel one
@@ -125,6 +127,8 @@ class BlockBuilder {
                              Implementation implementation, Bytes element);
   // fp32 values to 16 bits forward, their gradients back.
   void cast(OpId id, std::int64_t rows, std::int64_t cols);
+  // 16-bit values to fp32 forward, their gradients back.
+  void cast_up(OpId id, std::int64_t rows, std::int64_t cols, Implementation implementation);
   // The model's activation between two products. `kept_rows` of its product stay for backward
   // where the software keeps it; 0: the product is recomputed.
   void activation(OpId id, std::int64_t rows, std::int64_t width, std::int64_t kept_rows,
@@ -194,8 +198,6 @@ class BlockBuilder {
   void forward(OpId id, OpWork work);
   void backward(OpId id, OpWork work);
   void add(Direction direction, OpId id, OpWork work);
-  void projection_in(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
-                     Dtype dtype);
   [[nodiscard]] bool sums_gradients() const;
   [[nodiscard]] Bytes gradient_element() const;
   [[nodiscard]] Collective over_tensor_ranks(CollectiveOp op) const;

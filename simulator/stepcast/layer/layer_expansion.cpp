@@ -252,7 +252,13 @@ class LayerExpander {
 
   void router(const MoeSpec& moe) {
     const std::int64_t rows = context_.sequence_tokens();
-    build_.projection_16bit(OpId::kMoeRouter, rows, moe.experts, hidden());
+    if (software().router_fp32) {
+      build_.cast_up(OpId::kMoeRouterCast, rows, hidden(), software().activation);
+      build_.save_result(TensorId::kMoeRouterInput, rows, hidden(), kFloat);
+      build_.projection_in(OpId::kMoeRouter, rows, moe.experts, hidden(), Dtype::kFp32);
+    } else {
+      build_.projection_16bit(OpId::kMoeRouter, rows, moe.experts, hidden());
+    }
     build_.save_result(TensorId::kMoeRouterScores, rows, moe.experts, kFloat);
     build_.memory_bound(OpId::kMoeTopk, Kind::kRouter, rows, moe.experts, software().permute,
                         Bytes(4));

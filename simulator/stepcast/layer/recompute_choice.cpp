@@ -44,20 +44,44 @@ struct LayerEnd {
   }
 };
 
+// Whether the policy is asked for the operators of a layer one by one: in eager code it is, and
+// where the layer is traced as a whole. Of compiled pieces it meets the calls of other libraries
+// alone, which products into a given buffer are not.
+bool asks_for_products(const SoftwareSpec& software, LayerKind kind) {
+  return software.host.layers != LaunchMode::kCompiled || is_one_graph(software, kind);
+}
+
+bool is_flex(const Op& op) {
+  const auto* attention = std::get_if<Attention>(&op.work);
+  return attention != nullptr && attention->kernel == AttentionKernel::kFlex;
+}
+
 // Results that torchtitan's policy saves.
 class OperatorPolicy {
  public:
-  OperatorPolicy(const OpList& forward, LayerKind kind) {
+  OperatorPolicy(const SoftwareSpec& software, const OpList& forward, LayerKind kind) {
     kept_.reserve(forward.size());
-    bool keep_next = true;
+    const bool products = asks_for_products(software, kind);
+    const bool flex = is_one_graph(software, kind);
+    bool keep_next = products;
     for (const Op& op : forward) {
       if (std::holds_alternative<Gemm>(op.work)) {
+        // per_op_sac_force_recompute_mm_shapes_by_fqns names the router by default.
+        if (op.block == Block::kRouter) {
+          continue;
+        }
         if (keep_next) {
           kept_.push_back(op.id);
         }
-        keep_next = !keep_next;
-      } else if (std::holds_alternative<Attention>(op.work) || is_exchange(op)) {
-        kept_.push_back(op.id);
+        keep_next = products && !keep_next;
+      } else if (std::holds_alternative<Attention>(op.work)) {
+        if (flex || !is_flex(op)) {
+          kept_.push_back(op.id);
+        }
+      } else if (is_exchange(op)) {
+        if (software.memory.selective_keeps_exchanges) {
+          kept_.push_back(op.id);
+        }
       } else if (is_reduction(op)) {
         // What a row-parallel product gives is saved after its reduce-scatter.
         kept_.push_back(op.id);
@@ -147,8 +171,15 @@ void by_modules(ModuleSet selected, BlockOps& layer) {
   }
 }
 
-void by_operators(const MemoryRules& rules, LayerKind kind, BlockOps& layer) {
-  const OperatorPolicy policy(layer.forward, kind);
+// Whether what is recomputed ends with the last tensor that backward needs.
+bool stops_early(const SoftwareSpec& software, LayerKind kind) {
+  return software.memory.recompute_stops_early || is_one_graph(software, kind);
+}
+
+void by_operators(const SoftwareSpec& software, LayerKind kind, BlockOps& layer) {
+  const MemoryRules& rules = software.memory;
+  const OperatorPolicy policy(software, layer.forward, kind);
+  const bool to_the_end = !stops_early(software, kind);
   const LayerEnd end(kind, layer.forward);
   const std::vector<SavedTensor> needed = std::move(layer.kept);
   layer.kept.clear();
@@ -160,9 +191,9 @@ void by_operators(const MemoryRules& rules, LayerKind kind, BlockOps& layer) {
   }
   for (const Op& op : layer.forward) {
     const bool given_up = makes_one_of(needed, op) && !makes_one_of(layer.kept, op);
-    const bool between =
-        !end.has(op) && !policy.keeps(op.id) && !is_reduction(op) && !is_matrix_product(op);
-    if (given_up || between) {
+    const bool again = !policy.keeps(op.id) && !is_reduction(op) &&
+                       (to_the_end || (!end.has(op) && !is_matrix_product(op)));
+    if (given_up || again) {
       layer.recompute.push_back(op);
     }
   }
@@ -176,8 +207,8 @@ void by_budget(double budget, BlockOps& layer) {
 
 // All of a layer, or without what follows the last tensor that backward needs, where the software
 // stops there.
-OpList rerun_in_full(const MemoryRules& rules, LayerKind kind, const OpList& forward) {
-  if (!rules.recompute_stops_early || kind.moe) {
+OpList rerun_in_full(const SoftwareSpec& software, LayerKind kind, const OpList& forward) {
+  if (!stops_early(software, kind) || kind.moe) {
     return forward;
   }
   const auto last = std::ranges::find(forward, LayerEnd(kind, forward).product, &Op::id);
@@ -201,9 +232,14 @@ void count_named_layers(const ExpansionContext& context, std::int64_t first, std
 
 }  // namespace
 
+bool is_one_graph(const SoftwareSpec& software, LayerKind kind) {
+  const auto compiled = [](LaunchMode mode) { return mode == LaunchMode::kCompiled; };
+  return compiled(software.host.layers) && (!kind.moe || compiled(software.host.experts));
+}
+
 void choose_recompute(const ExpansionContext& context, LayerKind kind, BlockOps& layer) {
   const RecomputeSpec& recompute = context.training.recompute;
-  const MemoryRules& rules = context.software.memory;
+  const SoftwareSpec& software = context.software;
   layer.kept = read_by_backward(layer.saved);
   switch (recompute.kind) {
     case RecomputeKind::kNone:
@@ -211,10 +247,10 @@ void choose_recompute(const ExpansionContext& context, LayerKind kind, BlockOps&
     case RecomputeKind::kSelective:
       return by_modules(recompute.selected(), layer);
     case RecomputeKind::kFull:
-      layer.full_recompute = rerun_in_full(rules, kind, layer.forward);
+      layer.full_recompute = rerun_in_full(software, kind, layer.forward);
       return;
     case RecomputeKind::kOperators:
-      return by_operators(rules, kind, layer);
+      return by_operators(software, kind, layer);
     case RecomputeKind::kBudget:
       return by_budget(recompute.budget, layer);
   }

@@ -70,6 +70,7 @@ namespace stepcast {
   ROW(kMlpActivationOutput, "mlp.activation_output")                                 \
   ROW(kMlpOutput, "mlp.output")                                                      \
   ROW(kMlpDropoutMask, "mlp.dropout_mask")                                           \
+  ROW(kMoeRouterInput, "moe.router_input")                                           \
   ROW(kMoeRouterScores, "moe.router_scores")                                         \
   ROW(kMoeCombinedRows, "moe.combined_rows")                                         \
   ROW(kMoeRowIndices, "moe.row_indices")                                             \

@@ -27,6 +27,10 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   ROW(kLayerNorm, layer_norm, 2, 3, kElementwise)                                              \
   /* x, y */                                                                                   \
   ROW(kRope, rope, 2, 2, kElementwise)                                                         \
+  /* the same as products of complex numbers: likewise */                                      \
+  ROW(kComplexRope, complex_rope, 2, 2, kElementwise)                                          \
+  /* and of a part of each head, which is joined with the rest afterwards: likewise */         \
+  ROW(kComplexRopeParts, complex_rope_parts, 2, 2, kElementwise)                               \
   /* of one input tensor (GELU, squared ReLU): x, y; dy, x, dx */                              \
   ROW(kActivation, activation, 2, 3, kElementwise)                                             \
   /* silu(gate) * up: gate, up, product; gate, up, dy and two gradients */                     \

@@ -105,6 +105,7 @@ namespace stepcast {
   ROW(kSharedExpertTpIn, "shared_expert.tp_in")                                   \
   ROW(kSharedExpertTpOut, "shared_expert.tp_out")                                 \
   ROW(kMoeGradientSum, "moe.gradient_sum")                                        \
+  ROW(kMoeRouterCast, "moe.router_cast")                                          \
   ROW(kMoeRouter, "moe.router")                                                   \
   ROW(kMoeTopk, "moe.topk")                                                       \
   ROW(kMoeLatentDown, "moe.latent_down")                                          \

@@ -20,6 +20,7 @@ template <typename Settings>
 void host_settings(Settings& host) {
   host.choice("layers", &HostWork::layers);
   host.choice("experts", &HostWork::experts);
+  host.flag("expert_regions", &HostWork::expert_regions);
   host.number("calls", &HostWork::calls, Range<double>{0.0, 100.0});
   host.flag("functional_collectives", &HostWork::functional_collectives);
   host.flag("unit_hooks", &HostWork::unit_hooks);
@@ -84,6 +85,7 @@ void kernel_settings(Settings& software) {
   software.choice("mixer_passes", &SoftwareSpec::mixer_passes);
   software.choice("sparse_attention", &SoftwareSpec::sparse_attention);
   software.choice("rope", &SoftwareSpec::rope);
+  software.choice("rope_form", &SoftwareSpec::rope_form);
   software.choice("ring_attention", &SoftwareSpec::ring_attention);
   software.choice("quantize", &SoftwareSpec::quantize);
   software.choice("fast_accumulation", &SoftwareSpec::fast_accumulation);
@@ -97,6 +99,7 @@ void kernel_settings(Settings& software) {
   software.choice("permute", &SoftwareSpec::permute);
   software.choice("permute_order", &SoftwareSpec::permute_order);
   software.choice("weighted_sum", &SoftwareSpec::weighted_sum, kWideDtypes);
+  software.flag("router_fp32", &SoftwareSpec::router_fp32);
   software.flag("compiles_shared_expert", &SoftwareSpec::compiles_shared_expert);
   software.choice("cross_entropy", &SoftwareSpec::cross_entropy);
   software.choice("optimizer", &SoftwareSpec::optimizer);
@@ -167,6 +170,7 @@ void memory_settings(Settings& memory) {
   memory.flag("values_keep_projection", &MemoryRules::values_keep_projection);
   memory.flag("keeps_unread_outputs", &MemoryRules::keeps_unread_outputs);
   memory.flag("recompute_stops_early", &MemoryRules::recompute_stops_early);
+  memory.flag("selective_keeps_exchanges", &MemoryRules::selective_keeps_exchanges);
   memory.number("fragmentation", &MemoryRules::fragmentation, kFraction);
   memory.quantity("context", &MemoryRules::context, kHeld);
   memory.quantity("communicator", &MemoryRules::communicator, kHeld);

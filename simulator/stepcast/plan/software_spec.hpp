@@ -98,6 +98,12 @@ enum class FsdpOverlap { kAll, kForward, kNone };
 template <>
 inline constexpr std::array<std::string_view, 3> kNamesOf<FsdpOverlap> = {"all", "forward", "none"};
 
+// How rotary positions are written: by sines and cosines of halves, or as products of complex
+// numbers in fp32 (torch.view_as_complex).
+enum class RopeForm { kReal, kComplex };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<RopeForm> = {"real", "complex"};
+
 // How the kernels of a part of the model reach the device.
 enum class LaunchMode {
   kProgram,   // the step is one program: the host never holds the device up
@@ -113,6 +119,9 @@ inline constexpr std::array<std::string_view, 3> kNamesOf<LaunchMode> = {"progra
 struct HostWork {
   LaunchMode layers = LaunchMode::kProgram;
   LaunchMode experts = LaunchMode::kProgram;  // and the routing of their tokens
+  // Beside eager experts, their products, the router, the order of rows and the shared expert are
+  // compiled each by itself.
+  bool expert_regions = false;
   double calls = 1.0;  // eager calls for each that a plain module makes: what wraps it in Python
   bool functional_collectives = false;  // exchanges of tokens are operators of the framework
   bool unit_hooks = false;              // FSDP2 gathers and reduces in hooks around its units
@@ -195,7 +204,9 @@ struct MemoryRules {
   Bytes attention_output = kSixteenBits;
   bool keeps_unread_outputs =
       false;  // eager checkpointing keeps a saved product nobody reads again
-  bool recompute_stops_early = false;  // recomputation ends with the last tensor that is needed
+  // torch.utils.checkpoint's early_stop: recomputation ends with the last tensor that is needed.
+  bool recompute_stops_early = false;
+  bool selective_keeps_exchanges = true;  // all-to-alls are in the list of selective_op
   // --- the device ---
   double fragmentation = 0.05;  // of the allocated peak, reserved beside it
   // Outside the allocator: what the driver keeps of the nominal capacity (an H100 of 80 GiB offers
@@ -230,6 +241,7 @@ struct SoftwareSpec {
   // the unit length, which fla's kernels make.
   std::optional<Implementation> mixer_passes;
   Implementation rope = Implementation::kFused;
+  RopeForm rope_form = RopeForm::kReal;
   // Of attention over parts of the keys, divided among ranks by a ring or a gather. Fused: kernels
   // merge what they find with what is there, and gradients of keys and values are reduced in 16
   // bits (Transformer Engine). Compiled and eager: PyTorch's context_parallel, which merges and
@@ -257,7 +269,8 @@ struct SoftwareSpec {
   ExpertBuffer expert_buffer = ExpertBuffer::kReceived;
   Implementation permute = Implementation::kFused;
   PermuteOrder permute_order = PermuteOrder::kBlocks;
-  Bytes weighted_sum{2};  // bytes of a value while a token's rows are weighted and summed
+  Bytes weighted_sum{2};     // bytes of a value while a token's rows are weighted and summed
+  bool router_fp32 = false;  // the router's product, on the vector lanes and between casts
   bool compiles_shared_expert = true;  // else it runs eagerly where other blocks are compiled
   Implementation cross_entropy = Implementation::kFused;
   Implementation optimizer = Implementation::kFused;

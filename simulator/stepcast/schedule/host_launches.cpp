@@ -5,7 +5,9 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/plan/update_rule.hpp"
+#include "stepcast/schedule/step_clock.hpp"
 
 namespace stepcast {
 namespace {
@@ -14,14 +16,54 @@ bool belongs_to_experts(Block block) {
   return block == Block::kRouter || block == Block::kRoutedExperts;
 }
 
-}  // namespace
-
-LaunchMode HostLaunches::mode_of(Block block) const {
-  const bool shared = block == Block::kSharedExpert && !software_.compiles_shared_expert;
-  return shared || belongs_to_experts(block) ? work_.experts : work_.layers;
+// Operators of the framework that `calls` of a model make, with the views and transposes around
+// them. Counted in traces of torchtitan: 59 in a forward of a layer of Llama, 155 of one of
+// DeepSeek-V3 with experts, for 20 and 60 calls.
+double operators_of(const Op& op, double calls) {
+  constexpr double kOfProduct = 4.0;    // transpose, view, product, view
+  constexpr double kOfAttention = 6.0;  // three transposes, the call, a transpose, a view
+  constexpr double kOfExchange = 3.0;   // the call, what wraps its result, the wait
+  constexpr double kOfOthers = 1.7;
+  if (std::holds_alternative<MemoryBound>(op.work)) {
+    return kOfOthers * calls;
+  }
+  if (std::holds_alternative<Attention>(op.work)) {
+    return kOfAttention;
+  }
+  return communication_axis(op) ? kOfExchange : kOfProduct;
 }
 
-Seconds HostLaunches::kernels(const OpCost& cost, LaunchMode mode, Direction direction) const {
+double operators_of_all(const OpList& ops) {
+  return sum_over(ops, [](const Op& op) {
+    return std::holds_alternative<MemoryBound>(op.work) ? 0.0 : operators_of(op, 1.0);
+  });
+}
+
+}  // namespace
+
+// Products are compiled there, and what is generated; what moves rows lies between the regions.
+bool HostLaunches::in_region(const Op& op) const {
+  const auto* kernel = std::get_if<MemoryBound>(&op.work);
+  return work_.expert_regions &&
+         (kernel == nullptr || kernel->implementation == Implementation::kCompiled);
+}
+
+LaunchMode HostLaunches::mode_of(const Op& op) const {
+  const bool shared = op.block == Block::kSharedExpert && !software_.compiles_shared_expert;
+  const bool apart = belongs_to_experts(op.block) && !in_region(op);
+  return shared || apart ? work_.experts : work_.layers;
+}
+
+// A mode that recomputation by operator has sees eager calls and, of compiled pieces, the calls of
+// other libraries; a layer that is one graph runs without it.
+Seconds HostLaunches::watching(double operators, Direction direction) const {
+  const bool watched =
+      training_.recompute.kind == RecomputeKind::kOperators && direction == Direction::kForward;
+  return watched ? operators * host_.dispatch_mode : Seconds{};
+}
+
+Seconds HostLaunches::kernels(const Op& op, const OpCost& cost, LaunchMode mode,
+                              Direction direction) const {
   if (work_.kernel) {
     return cost.launches * *work_.kernel;
   }
@@ -33,10 +75,9 @@ Seconds HostLaunches::kernels(const OpCost& cost, LaunchMode mode, Direction dir
     case LaunchMode::kEager:
       break;
   }
-  const bool watched =
-      training_.recompute.kind == RecomputeKind::kOperators && direction == Direction::kForward;
-  const Seconds call = work_.calls * host_.eager_call + (watched ? host_.dispatch_mode : Seconds{});
-  return cost.calls * call + std::max(0.0, cost.launches - cost.calls) * host_.eager_kernel;
+  const Seconds call = work_.calls * host_.eager_call;
+  return cost.calls * call + watching(operators_of(op, cost.calls), direction) +
+         std::max(0.0, cost.launches - cost.calls) * host_.eager_kernel;
 }
 
 // Autograd calls the operator's counterpart in backward without the module around it.
@@ -47,24 +88,27 @@ Seconds HostLaunches::communication(const Op& op, LaunchMode mode, Direction dir
   if (mode == LaunchMode::kProgram) {
     return {};
   }
-  if (work_.functional_collectives && std::holds_alternative<ExpertExchange>(op.work)) {
-    return direction == Direction::kForward ? host_.functional_forward : host_.functional_backward;
+  if (work_.functional_collectives && communication_axis(op) == Axis::kExpert) {
+    const Seconds call =
+        direction == Direction::kForward ? host_.functional_forward : host_.functional_backward;
+    return call + watching(operators_of(op, 1.0), direction);
   }
   return (mode == LaunchMode::kEager ? work_.calls : 1.0) * host_.collective;
 }
 
 // In 8 bits each of them quantises its rows too.
-Seconds HostLaunches::experts_one_by_one(const GroupedGemm& products, LaunchMode mode,
+Seconds HostLaunches::experts_one_by_one(const Op& op, const GroupedGemm& products, LaunchMode mode,
                                          Direction direction) const {
   OpCost one;
   one.calls = size_of(products.dtype) < Bytes(2) ? 2.0 : 1.0;
   one.launches = one.calls;
-  const Seconds product = work_.expert ? one.calls * *work_.expert : kernels(one, mode, direction);
+  const Seconds product =
+      work_.expert ? one.calls * *work_.expert : kernels(op, one, mode, direction);
   return static_cast<double>(products.groups) * product;
 }
 
 Seconds HostLaunches::launching(const Op& op, const OpCost& cost, Direction direction) const {
-  const LaunchMode mode = mode_of(op.block);
+  const LaunchMode mode = mode_of(op);
   if (op.block == Block::kDataParallel && work_.unit_hooks) {
     return {};
   }
@@ -78,28 +122,56 @@ Seconds HostLaunches::launching(const Op& op, const OpCost& cost, Direction dire
   }
   const auto* grouped = std::get_if<GroupedGemm>(&op.work);
   if (grouped == nullptr || software_.grouped_gemm == GroupedGemmMode::kTurbo) {
-    return kernels(cost, mode, direction);
+    return kernels(op, cost, mode, direction);
   }
-  return experts_one_by_one(*grouped, mode, direction);
+  return experts_one_by_one(op, *grouped, mode, direction);
 }
 
-// A layer is one region; around experts that are not compiled, each norm and attention are one.
-Seconds HostLaunches::entering(const OpList& ops) const {
+// A layer is one region; around experts that are not compiled, each norm and attention are one, and
+// perhaps the router, the order of rows, the experts' products and the shared expert. What these
+// call of other libraries, products and attention, a mode sees.
+Seconds HostLaunches::entering(const OpList& ops, Direction direction) const {
   if (work_.layers != LaunchMode::kCompiled || work_.kernel || ops.empty()) {
     return {};
   }
   const bool interrupted =
       work_.experts != LaunchMode::kCompiled &&
       std::ranges::any_of(ops, [](const Op& op) { return belongs_to_experts(op.block); });
+  if (!interrupted) {
+    return host_.compiled_region;
+  }
   constexpr double kAroundExperts = 3.0;
-  return (interrupted ? kAroundExperts : 1.0) * host_.compiled_region;
+  constexpr double kOfExperts = 3.0;
+  const bool shared =
+      std::ranges::any_of(ops, [](const Op& op) { return op.block == Block::kSharedExpert; });
+  const double own = work_.expert_regions ? kOfExperts + (shared ? 1.0 : 0.0) : 0.0;
+  const auto seen = std::ranges::count_if(ops, [this](const Op& op) {
+    return mode_of(op) == LaunchMode::kCompiled && !communication_axis(op) &&
+           !std::holds_alternative<MemoryBound>(op.work);
+  });
+  return (kAroundExperts + own) * host_.compiled_region +
+         watching(static_cast<double>(seen), direction);
+}
+
+Seconds HostLaunches::passing_over(const OpList& forward, const OpList& recomputed) const {
+  if (work_.layers != LaunchMode::kEager || work_.kernel || recomputed.empty()) {
+    return {};
+  }
+  return watching(operators_of_all(forward) - operators_of_all(recomputed), Direction::kForward);
+}
+
+double HostLaunches::behind_mean(std::int64_t ranks) const {
+  return work_.kernel ? 1.0 : 1.0 + host_.jitter * expected_extreme(ranks);
 }
 
 Seconds HostLaunches::learning_rows() const {
   if (work_.synchronise) {
     return *work_.synchronise;
   }
-  return holds_up() ? static_cast<double>(work_.reads_per_exchange) * host_.device_read : Seconds{};
+  // The counts are exchanged in a collective of their own.
+  const Seconds counts = work_.functional_collectives ? host_.functional_backward : Seconds{};
+  return holds_up() ? counts + static_cast<double>(work_.reads_per_exchange) * host_.device_read
+                    : Seconds{};
 }
 
 Seconds HostLaunches::unit_hooks() const {
@@ -108,6 +180,15 @@ Seconds HostLaunches::unit_hooks() const {
 
 Seconds HostLaunches::backward_hooks() const {
   return work_.unit_hooks ? max(Seconds{}, host_.unit_backward - host_.unit_forward) : Seconds{};
+}
+
+Seconds HostLaunches::writing_table(const Op& concatenation) const {
+  const auto* kernel = std::get_if<MemoryBound>(&concatenation.work);
+  if (!work_.unit_hooks || kernel == nullptr || kernel->kind != MemoryBoundKind::kConcatenate) {
+    return {};
+  }
+  constexpr double kElements = 512.0;
+  return real(kernel->rows * kernel->cols) / kElements * host_.unit_entry;
 }
 
 Seconds HostLaunches::updating(const ParallelPlan& plan, std::int64_t layers) const {

@@ -21,23 +21,34 @@ class HostLaunches {
 
   // An operator outside of captured graphs that costs `cost`.
   [[nodiscard]] Seconds launching(const Op& op, const OpCost& cost, Direction direction) const;
-  // Entering the compiled code of a layer that has the operators `ops`.
-  [[nodiscard]] Seconds entering(const OpList& ops) const;
+  // Entering the compiled code of a layer that has the operators `ops`, as often as it is left.
+  [[nodiscard]] Seconds entering(const OpList& ops, Direction direction) const;
+  // More where `recomputed` is run once more of `forward` under a mode that sees what was kept too.
+  [[nodiscard]] Seconds passing_over(const OpList& forward, const OpList& recomputed) const;
+  // How many times as long the last of `ranks` hosts takes as their mean, from one exchange that it
+  // waits for to the next.
+  [[nodiscard]] double behind_mean(std::int64_t ranks) const;
   // From the end of what tells the host how many rows arrive until the next launch.
   [[nodiscard]] Seconds learning_rows() const;
   // The hooks around a layer that is one unit of FSDP: in both passes, and more in backward.
   [[nodiscard]] Seconds unit_hooks() const;
   [[nodiscard]] Seconds backward_hooks() const;
+  // What `concatenation` of a unit's gradients needs before it: a table with an entry for each 512
+  // elements (aten::_chunk_cat).
+  [[nodiscard]] Seconds writing_table(const Op& concatenation) const;
   // The optimizer step over `layers` layers.
   [[nodiscard]] Seconds updating(const ParallelPlan& plan, std::int64_t layers) const;
   [[nodiscard]] Seconds replaying() const { return host_.graph_replay; }
 
  private:
-  [[nodiscard]] LaunchMode mode_of(Block block) const;
-  [[nodiscard]] Seconds kernels(const OpCost& cost, LaunchMode mode, Direction direction) const;
+  [[nodiscard]] LaunchMode mode_of(const Op& op) const;
+  [[nodiscard]] bool in_region(const Op& op) const;
+  [[nodiscard]] Seconds watching(double operators, Direction direction) const;
+  [[nodiscard]] Seconds kernels(const Op& op, const OpCost& cost, LaunchMode mode,
+                                Direction direction) const;
   [[nodiscard]] Seconds communication(const Op& op, LaunchMode mode, Direction direction) const;
-  [[nodiscard]] Seconds experts_one_by_one(const GroupedGemm& products, LaunchMode mode,
-                                           Direction direction) const;
+  [[nodiscard]] Seconds experts_one_by_one(const Op& op, const GroupedGemm& products,
+                                           LaunchMode mode, Direction direction) const;
   [[nodiscard]] bool holds_up() const { return work_.layers != LaunchMode::kProgram; }
 
   const HostSpec& host_;

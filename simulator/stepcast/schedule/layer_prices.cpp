@@ -212,7 +212,11 @@ class LayerPricer {
     tasks.reduce.insert(tasks.reduce.end(), stored.begin(), stored.end());
     tasks.replicas = isolated_.tasks(layer.traffic.replicas, noted_);
     tasks.stays_gathered = layer.stays_gathered;
-    add_hooks(tasks);
+    if (!tasks.backward.empty()) {
+      tasks.backward.front().host += host_.passing_over(layer.ops->forward, layer.ops->recompute);
+    }
+    fall_behind(tasks);
+    add_hooks(layer.traffic.before_reduce, tasks);
     return tasks;
   }
 
@@ -223,7 +227,7 @@ class LayerPricer {
     TaskList tasks = kept_ != nullptr ? contended_.tasks(ops, *kept_, direction)
                                       : contended_.tasks(ops, noted_, direction);
     if (!tasks.empty() && !software.cuda_graph) {
-      tasks.front().host += host_.entering(ops);
+      tasks.front().host += host_.entering(ops, direction);
     }
     if (software.async_tp && plan.tp > 1) {
       overlap_tensor_parallel(ops, tasks, plan.tp);
@@ -280,7 +284,7 @@ class LayerPricer {
 
   // A unit of FSDP runs its hooks where its parameters have arrived, in backward also where its
   // gradients leave.
-  void add_hooks(LayerTasks& tasks) const {
+  void add_hooks(const OpList& concatenations, LayerTasks& tasks) const {
     if (tasks.gather.empty()) {
       return;
     }
@@ -288,6 +292,9 @@ class LayerPricer {
     TaskList& leaving = tasks.before_reduce.empty() ? tasks.reduce : tasks.before_reduce;
     if (!leaving.empty()) {
       leaving.front().host += host_.backward_hooks();
+    }
+    for (std::size_t i = 0; i < tasks.before_reduce.size(); ++i) {
+      tasks.before_reduce[i].host += host_.writing_table(concatenations[i]);
     }
   }
 
@@ -305,6 +312,23 @@ class LayerPricer {
         tasks[counted_by_device ? i : i - 1].host_waits = true;
         tasks[i].host += host_.learning_rows();
       }
+    }
+  }
+
+  // Hosts that wait for an exchange in a pass meet there, and the last of them sets the pace.
+  void fall_behind(LayerTasks& tasks) const {
+    const double slower = host_.behind_mean(context_.expansion.plan.ep);
+    const auto waits = [](const StreamTask& task) { return task.host_waits; };
+    const auto slow = [slower](TaskList& list) {
+      std::ranges::for_each(list, [slower](StreamTask& task) { task.host = slower * task.host; });
+    };
+    if (std::ranges::any_of(tasks.forward, waits)) {
+      slow(tasks.forward);
+    }
+    if (std::ranges::any_of(tasks.full_recompute, waits) ||
+        std::ranges::any_of(tasks.backward, waits)) {
+      slow(tasks.full_recompute);
+      slow(tasks.backward);
     }
   }
 
