@@ -2,6 +2,7 @@
 #include "trace_reader/step_categories.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace stepcast {
 namespace {
@@ -27,6 +28,17 @@ constexpr std::array kPatterns = {
     Pattern{"FusedAdam", "", Category::kOptimizer},
     Pattern{"multi_tensor_apply", "Adam", Category::kOptimizer},
     Pattern{"multi_tensor_apply", "Copy", Category::kCopies},
+    Pattern{"multi_tensor_apply", "LpNorm", Category::kClipping},
+    Pattern{"multi_tensor_apply", "BinaryOpScalarTensor", Category::kClipping},
+    Pattern{"multi_tensor_apply", "L2Norm", Category::kClipping},
+    Pattern{"multi_tensor_apply", "ScaleFunctor", Category::kClipping},
+    Pattern{"flex_attention_backward", "triton_tem", Category::kAttentionBackward},
+    Pattern{"flex_attention", "triton_tem", Category::kAttentionForward},
+    Pattern{"flex_attention_backward", "norm", Category::kMemoryBound},
+    Pattern{"flex_attention_backward", "triton_red", Category::kAttentionBackward},
+    Pattern{"flex_attention_backward", "triton_per", Category::kAttentionBackward},
+    Pattern{"triton_tem", "grouped_mm", Category::kGroupedGemm},
+    Pattern{"triton_tem", "mm", Category::kGemm},
     Pattern{"flash_bprop", "", Category::kAttentionBackward},
     Pattern{"flash_fprop", "", Category::kAttentionForward},
     Pattern{"flash_bwd", "", Category::kAttentionBackward},
@@ -50,8 +62,11 @@ constexpr std::array kPatterns = {
     Pattern{"Cijk_", "", Category::kGemm},
     Pattern{"cutlass", "gemm", Category::kGemm},
     Pattern{"gemm", "", Category::kGemm},
-    Pattern{"chunk_cat", "", Category::kCopies},
-    Pattern{"split_with_sizes_copy", "", Category::kCopies},
+    Pattern{"_permute_kernel", "", Category::kExpertRows},
+    Pattern{"_unpermute_kernel", "", Category::kExpertRows},
+    Pattern{"_sort_chunks_by_map", "", Category::kExpertRows},
+    Pattern{"chunk_cat", "", Category::kFsdpCopies},
+    Pattern{"split_with_sizes_copy", "", Category::kFsdpCopies},
     Pattern{"CatArrayBatchedCopy", "", Category::kCopies},
     Pattern{"direct_copy_kernel", "", Category::kCopies},
     Pattern{"bfloat16_copy_kernel", "", Category::kCopies},
@@ -63,6 +78,7 @@ constexpr std::array kPatterns = {
     Pattern{"elementwise", "", Category::kMemoryBound},
     Pattern{"reduce_kernel", "", Category::kMemoryBound},
     Pattern{"indexFunc", "", Category::kMemoryBound},
+    Pattern{"indexing_backward", "", Category::kMemoryBound},
     Pattern{"indexSelect", "", Category::kMemoryBound},
     Pattern{"gather", "", Category::kMemoryBound},
     Pattern{"scatter", "", Category::kMemoryBound},
@@ -76,6 +92,8 @@ constexpr std::array kPatterns = {
     Pattern{"TopK", "", Category::kMemoryBound},
     Pattern{"scan", "", Category::kMemoryBound},
     Pattern{"histogram", "", Category::kMemoryBound},
+    Pattern{"Histogram", "", Category::kMemoryBound},
+    Pattern{"nll_loss", "", Category::kMemoryBound},
 };
 
 struct CollectiveName {
@@ -89,6 +107,19 @@ constexpr std::array kCollectives = {CollectiveName{"allgather", Category::kAllG
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+// What a kernel that memory bounds is for, where a trace's operators tell it as well.
+std::optional<Category> purpose_of(OpId id) {
+  if (id == OpId::kGradientNorm || id == OpId::kGradientClip) {
+    return Category::kClipping;
+  }
+  if (id >= OpId::kFsdpCast && id <= OpId::kFsdpStore) {
+    return Category::kFsdpCopies;
+  }
+  const bool moves_rows = id >= OpId::kMoePermute && id <= OpId::kMoeWeightedSum;
+  return moves_rows || id == OpId::kExpertsGradientSum ? std::optional(Category::kExpertRows)
+                                                       : std::nullopt;
 }
 
 // Copies that a compiler generated bear its name like all of its kernels.
@@ -134,19 +165,22 @@ StepCategory category_of_kernel(std::string_view kernel, std::string_view collec
 
 StepCategory category_of(const Op& op) {
   struct Visitor {
+    OpId id;
     Category operator()(const Gemm&) const { return Category::kGemm; }
     Category operator()(const GroupedGemm&) const { return Category::kGroupedGemm; }
     Category operator()(const Attention& attention) const { return of_attention(attention); }
     Category operator()(const LinearAttention& mixer) const { return of_attention(mixer); }
     Category operator()(const SparseAttention& mixer) const { return of_attention(mixer); }
     Category operator()(const IndexScores& scores) const { return of_attention(scores); }
-    Category operator()(const MemoryBound& work) const { return category_of_work(work); }
+    Category operator()(const MemoryBound& work) const {
+      return purpose_of(id).value_or(category_of_work(work));
+    }
     Category operator()(const Collective& work) const {
       return kOfCollectives[static_cast<std::size_t>(work.op)];
     }
     Category operator()(const ExpertExchange&) const { return Category::kAllToAll; }
   };
-  return std::visit(Visitor{}, op.work);
+  return std::visit(Visitor{op.id}, op.work);
 }
 
 }  // namespace stepcast
