@@ -205,7 +205,7 @@ std::vector<RecordLine> repeats_averaged(const std::vector<RecordLine>& records)
     if (measured.size() > 1 && place.second == "step_time_s") {
       const auto [least, most] = std::ranges::minmax(measured);
       record["notes"] = "mean of " + std::to_string(measured.size()) + " rows, " +
-                        decimals(least, 4) + " to " + decimals(most, 4) + " s";
+                        decimals(least, 3) + " to " + decimals(most, 3) + " s";
     }
   }
   return averaged;

@@ -20,32 +20,49 @@ double slowest(StepCategory category) {
   return exchanges ? kSlowestExchange : kSlowest;
 }
 
-// Of each call the shortest of its like, infinite where its bytes are not known.
-std::vector<double> least_times(const std::vector<LoneCall>& calls) {
-  using Like = std::pair<StepCategory, std::string>;
-  std::map<Like, std::map<double, double, std::greater<>>> shortest;  // most bytes first
-  for (const LoneCall& call : calls) {
-    if (call.bytes > 0.0) {
-      const double duration = call.end - call.start;
-      auto& of_like = shortest[{call.category, call.group}];
-      const auto [known, is_new] = of_like.try_emplace(call.bytes, duration);
-      known->second = std::min(known->second, duration);
+constexpr double kUnknown = std::numeric_limits<double>::infinity();
+
+// The shortest calls of each collective of the same ranks, by their bytes.
+class LeastTimes {
+ public:
+  explicit LeastTimes(const std::vector<LoneCall>& calls) {
+    for (const LoneCall& call : calls) {
+      if (call.bytes > 0.0) {
+        const double duration = call.end - call.start;
+        Durations& of_like = shortest_[{call.category, call.group}];
+        const auto [known, is_new] = of_like.try_emplace(call.bytes, duration);
+        known->second = std::min(known->second, duration);
+      }
+    }
+    for (auto& [like, durations] : shortest_) {
+      double least = kUnknown;
+      for (auto of_bytes = durations.rbegin(); of_bytes != durations.rend(); ++of_bytes) {
+        of_bytes->second = least = std::min(least, of_bytes->second);
+      }
     }
   }
-  for (auto& [like, of_bytes] : shortest) {
-    double least = std::numeric_limits<double>::infinity();
-    for (auto& [bytes, duration] : of_bytes) {
-      duration = least = std::min(least, duration);
+
+  // Infinite where its bytes are not known.
+  [[nodiscard]] double of(const LoneCall& call) const {
+    return call.bytes > 0.0 ? std::min(of_like(call.category, call),
+                                       2.0 * of_like(StepCategory::kAllReduce, call))
+                            : kUnknown;
+  }
+
+ private:
+  using Durations = std::map<double, double>;  // of bytes: of these or more
+
+  [[nodiscard]] double of_like(StepCategory category, const LoneCall& call) const {
+    const auto known = shortest_.find({category, call.group});
+    if (known == shortest_.end()) {
+      return kUnknown;
     }
+    const auto least = known->second.lower_bound(call.bytes);
+    return least == known->second.end() ? kUnknown : least->second;
   }
-  std::vector<double> times;
-  times.reserve(calls.size());
-  for (const LoneCall& call : calls) {
-    times.push_back(call.bytes > 0.0 ? shortest[{call.category, call.group}][call.bytes]
-                                     : std::numeric_limits<double>::infinity());
-  }
-  return times;
-}
+
+  std::map<std::pair<StepCategory, std::string>, Durations> shortest_;
+};
 
 // From the end of the call back to where what lies between moves `needed` seconds' worth.
 double transfer_start(const LoneCall& call, double needed, const BusyTimes& computing) {
@@ -74,13 +91,14 @@ double transfer_start(const LoneCall& call, double needed, const BusyTimes& comp
 }  // namespace
 
 std::vector<CallTime> lone_waiting(const std::vector<LoneCall>& calls, const BusyTimes& computing) {
-  const std::vector<double> least = least_times(calls);
+  const LeastTimes shortest(calls);
   std::vector<CallTime> times(calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const double duration = calls[i].end - calls[i].start;
-    times[i].least = Seconds(std::min(duration, least[i]));
-    if (least[i] < duration) {
-      times[i].waiting = Seconds(transfer_start(calls[i], least[i], computing) - calls[i].start);
+    const double least = shortest.of(calls[i]);
+    times[i].least = Seconds(std::min(duration, least));
+    if (least < duration) {
+      times[i].waiting = Seconds(transfer_start(calls[i], least, computing) - calls[i].start);
     }
   }
   return times;

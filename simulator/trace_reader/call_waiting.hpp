@@ -6,7 +6,8 @@
 // since both take the memory and the clock. Of a call of duration t
 //
 //   least   = the shortest of its like: the same collective of the same ranks, of as many bytes or
-//             more, which takes no less
+//             more, which takes no less; or twice the shortest all-reduce of as many or more, which
+//             moves each byte twice and so bounds small calls that all wait
 //   waiting = the start of the call that is not needed even if what computes beside the rest slows
 //             that as much as anything was seen to, so that the rest still moves `least` worth
 //   slowed  = t - least - waiting: by computation beside it, or by waiting that is not told from it

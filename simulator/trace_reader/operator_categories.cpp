@@ -104,7 +104,7 @@ class OperatorCategories {
     return recording_.texts.text(op.name);
   }
   [[nodiscard]] Shapes shapes_of(const HostOperator& op) const {
-    return op.input_dims == kNoText ? Shapes{} : shapes_in(recording_.texts.text(op.input_dims));
+    return op.input_dims == kNoText ? Shapes{} : tensors_in(recording_.texts.text(op.input_dims));
   }
 
   // Once for each name and shapes.
@@ -164,13 +164,13 @@ class OperatorCategories {
     });
   }
 
-  // Ordinary products have a row for each token.
+  // Ordinary products take a row for each token, as wide as those of experts.
   void drop_tokens() {
     for_each_kind([&](const std::string& name, const HostOperator& op) {
       const HostOperator* const caller = at(op.parent);
       if (name == "aten::mm" && (caller == nullptr || !is_grouped(*caller))) {
         const Shapes shapes = shapes_of(op);
-        if (!shapes.empty() && shapes[0].size() == 2) {
+        if (!shapes.empty() && shapes[0].size() == 2 && rows_.widths.contains(shapes[0][1])) {
           rows_.counts.erase(shapes[0][0]);
         }
       }
@@ -193,8 +193,19 @@ class OperatorCategories {
     if (!names_a_copy(category)) {
       return category;
     }
-    return is_of_fsdp(call) ? Category::kFsdpCopies : moves_rows(call) ? Category::kExpertRows
-                                                                       : category;
+    if (is_of_fsdp(call)) {
+      return Category::kFsdpCopies;
+    }
+    if (moves_rows(call)) {
+      return Category::kExpertRows;
+    }
+    return copies_tensors(call) ? Category::kMemoryBound : category;
+  }
+
+  // An operator of PyTorch that copies on the device, as part of what the model computes.
+  [[nodiscard]] bool copies_tensors(const DeviceCall& call) const {
+    return name_of(*at(call.op)).starts_with("aten::") &&
+           recording_.texts.text(call.name).starts_with("Memcpy DtoD");
   }
 
   [[nodiscard]] bool multiplies_vectors(const DeviceCall& call) const {

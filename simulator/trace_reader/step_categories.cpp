@@ -67,11 +67,11 @@ constexpr std::array kPatterns = {
     Pattern{"_sort_chunks_by_map", "", Category::kExpertRows},
     Pattern{"chunk_cat", "", Category::kFsdpCopies},
     Pattern{"split_with_sizes_copy", "", Category::kFsdpCopies},
-    Pattern{"CatArrayBatchedCopy", "", Category::kCopies},
-    Pattern{"direct_copy_kernel", "", Category::kCopies},
-    Pattern{"bfloat16_copy_kernel", "", Category::kCopies},
-    Pattern{"float16_copy_kernel", "", Category::kCopies},
-    Pattern{"FillFunctor", "", Category::kCopies},
+    Pattern{"CatArrayBatchedCopy", "", Category::kMemoryBound},
+    Pattern{"direct_copy_kernel", "", Category::kMemoryBound},
+    Pattern{"bfloat16_copy_kernel", "", Category::kMemoryBound},
+    Pattern{"float16_copy_kernel", "", Category::kMemoryBound},
+    Pattern{"FillFunctor", "", Category::kMemoryBound},
     Pattern{"Memcpy", "", Category::kCopies},
     Pattern{"Memset", "", Category::kCopies},
     Pattern{"triton_", "", Category::kMemoryBound},
@@ -122,14 +122,18 @@ std::optional<Category> purpose_of(OpId id) {
                                                        : std::nullopt;
 }
 
+// A block of the model, whose operators run casts and copies of their own in a trace.
+bool is_of_model(Block block) { return block > Block::kNone && block < Block::kPipeline; }
+
 // Copies that a compiler generated bear its name like all of its kernels.
-Category category_of_work(const MemoryBound& work) {
+Category category_of_work(const MemoryBound& work, Block block) {
   switch (family_of(work.kind)) {
     case KernelFamily::kUpdate:
       return Category::kOptimizer;
     case KernelFamily::kCopy:
-      return work.implementation == Implementation::kCompiled ? Category::kMemoryBound
-                                                              : Category::kCopies;
+      return work.implementation == Implementation::kCompiled || is_of_model(block)
+                 ? Category::kMemoryBound
+                 : Category::kCopies;
     case KernelFamily::kElementwise:
       break;
   }
@@ -166,6 +170,7 @@ StepCategory category_of_kernel(std::string_view kernel, std::string_view collec
 StepCategory category_of(const Op& op) {
   struct Visitor {
     OpId id;
+    Block block;
     Category operator()(const Gemm&) const { return Category::kGemm; }
     Category operator()(const GroupedGemm&) const { return Category::kGroupedGemm; }
     Category operator()(const Attention& attention) const { return of_attention(attention); }
@@ -173,14 +178,14 @@ StepCategory category_of(const Op& op) {
     Category operator()(const SparseAttention& mixer) const { return of_attention(mixer); }
     Category operator()(const IndexScores& scores) const { return of_attention(scores); }
     Category operator()(const MemoryBound& work) const {
-      return purpose_of(id).value_or(category_of_work(work));
+      return purpose_of(id).value_or(category_of_work(work, block));
     }
     Category operator()(const Collective& work) const {
       return kOfCollectives[static_cast<std::size_t>(work.op)];
     }
     Category operator()(const ExpertExchange&) const { return Category::kAllToAll; }
   };
-  return std::visit(Visitor{op.id}, op.work);
+  return std::visit(Visitor{op.id, op.block}, op.work);
 }
 
 }  // namespace stepcast

@@ -25,8 +25,8 @@ enum class StepCategory {
   kClipping,     // the norm of all gradients and their product with what it asks for
   kFsdpCopies,   // casts and copies of parameters and gradients around FSDP's collectives
   kExpertRows,   // tokens' rows brought into the order of experts and back, weighted, summed
-  kCopies,       // other copies, casts, concatenation, memory set
-  kMemoryBound,  // activation, norm, RoPE, loss, residual, other elementwise
+  kCopies,       // copies to and from the host, memory set, copies beside the update
+  kMemoryBound,  // activation, norm, RoPE, loss, residual, the casts and copies that they run
   kOther,
 };
 inline constexpr std::size_t kStepCategories = 16;

@@ -208,6 +208,15 @@ std::optional<WorkShape> shape_from(StepCategory category, const KnownOperator& 
   return std::nullopt;
 }
 
+Sizes sizes_in(const nlohmann::json& list) {
+  Sizes sizes;
+  for (const nlohmann::json& size : list.is_array() ? list : nlohmann::json::array()) {
+    const double value = size.is_number() ? size.get<double>() : 0.0;
+    sizes.push_back(value >= 1.0 && value <= kLargestSize ? static_cast<std::int64_t>(value) : 0);
+  }
+  return sizes;
+}
+
 std::string times(std::int64_t a, std::int64_t b) {
   return std::to_string(a) + " x " + std::to_string(b);
 }
@@ -223,12 +232,19 @@ std::vector<std::vector<std::int64_t>> shapes_in(const std::string& text) {
   Shapes shapes;
   const nlohmann::json lists = nlohmann::json::parse(text, nullptr, false);
   for (const nlohmann::json& list : lists.is_array() ? lists : nlohmann::json::array()) {
-    Sizes sizes;
-    for (const nlohmann::json& size : list.is_array() ? list : nlohmann::json::array()) {
-      const double value = size.is_number() ? size.get<double>() : 0.0;
-      sizes.push_back(value >= 1.0 && value <= kLargestSize ? static_cast<std::int64_t>(value) : 0);
+    shapes.push_back(sizes_in(list));
+  }
+  return shapes;
+}
+
+std::vector<std::vector<std::int64_t>> tensors_in(const std::string& text) {
+  Shapes shapes;
+  const nlohmann::json lists = nlohmann::json::parse(text, nullptr, false);
+  for (const nlohmann::json& list : lists.is_array() ? lists : nlohmann::json::array()) {
+    const bool nested = list.is_array() && !list.empty() && list.front().is_array();
+    for (const nlohmann::json& sizes : nested ? list : nlohmann::json::array({list})) {
+      shapes.push_back(sizes_in(sizes));
     }
-    shapes.push_back(std::move(sizes));
   }
   return shapes;
 }

@@ -33,6 +33,16 @@ TEST_CASE("A call of fewer bytes takes no longer than the least of more", "[unit
   CHECK(lone_waiting(calls, {})[1].least == Seconds(10));
 }
 
+TEST_CASE("Calls that all wait take no longer than twice an all-reduce of as many bytes", "[unit]") {
+  LoneCall counts = gather(8, 0, 30);
+  counts.category = StepCategory::kAllToAll;
+  LoneCall sum = gather(16, 50, 7);
+  sum.category = StepCategory::kAllReduce;
+  LoneCall smaller = gather(4, 70, 5);
+  smaller.category = StepCategory::kAllReduce;
+  CHECK(waiting({counts, sum, smaller}) == std::vector<double>{16, 0, 0});
+}
+
 TEST_CASE("Calls of other ranks, of other collectives or of no size say nothing", "[unit]") {
   LoneCall other = gather(100, 20, 30);
   other.group = "1 [0, 2]";

@@ -67,7 +67,7 @@ TEST_CASE("Every kernel that a hook of FSDP launches counts as its copies", "[un
                                .op("aten::div", "[[64], []]", "vectorized_elementwise_kernel")
                                .op("aten::copy_", "[[64], [64]]", "Memcpy DtoD")
                                .categories();
-  CHECK(found == Categories{Category::kFsdpCopies, Category::kFsdpCopies, Category::kCopies});
+  CHECK(found == Categories{Category::kFsdpCopies, Category::kFsdpCopies, Category::kMemoryBound});
 }
 
 TEST_CASE("A batch of products with vectors is bound by memory, one of matrices is a product",
@@ -97,6 +97,7 @@ TEST_CASE("Operators on rows of experts are told by the rows of grouped products
           .op("aten::copy_", "[[16, 2, 64], [16, 2, 64]]", "direct_copy_kernel")
           .op("aten::copy_", "[[16, 1, 64], [16, 1, 64]]", "direct_copy_kernel")
           .op("aten::fill_", "[[33, 64], []]", "FillFunctor")
+          .op("aten::cat", "[[[32, 64], [1, 64]], []]", "CatArrayBatchedCopy")
           .op("aten::sort", "[[32], []]", "DeviceRadixSort sort")
           .op("triton_poi_fused_add_1", "[[64, 64], [64, 64], []]", "triton_poi_fused_add_1")
           .categories();
@@ -117,9 +118,7 @@ TEST_CASE("Tokens, and what is as wide as an expert inside, are no rows of exper
           .within("BmmBackward0", "[[32, 64]]")
           .op("aten::add", "[[16, 64], [16, 64]]", "vectorized_elementwise_kernel")
           .categories();
-  CHECK(Categories(found.begin() + 4, found.end()) ==
-        Categories{Category::kMemoryBound, Category::kMemoryBound, Category::kCopies,
-                   Category::kMemoryBound});
+  CHECK(Categories(found.begin() + 4, found.end()) == Categories(4, Category::kMemoryBound));
 }
 
 }  // namespace stepcast::operator_categories_test
