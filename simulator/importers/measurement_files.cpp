@@ -186,7 +186,8 @@ std::vector<RecordLine> repeats_averaged(const std::vector<RecordLine>& records)
   for (const RecordLine& line : records) {
     const Record& record = line.record;
     const bool read = record.contains("experiment");
-    const std::string run = json_dump(record["id"]) + json_dump(record.value("experiment", Record()));
+    const std::string run =
+        json_dump(record["id"]) + json_dump(record.value("experiment", Record()));
     const auto [known, is_new] =
         read ? first.try_emplace(run, averaged.size()) : std::pair(first.end(), true);
     if (is_new) {
@@ -200,8 +201,7 @@ std::vector<RecordLine> repeats_averaged(const std::vector<RecordLine>& records)
   }
   for (const auto& [place, measured] : values) {
     Record& record = averaged[place.first].record;
-    record["measured"][place.second] =
-        sum_over(measured) / static_cast<double>(measured.size());
+    record["measured"][place.second] = sum_over(measured) / static_cast<double>(measured.size());
     if (measured.size() > 1 && place.second == "step_time_s") {
       const auto [least, most] = std::ranges::minmax(measured);
       record["notes"] = "mean of " + std::to_string(measured.size()) + " rows, " +

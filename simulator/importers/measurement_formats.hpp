@@ -74,7 +74,8 @@ enum class Syntax { kJsonLines, kCsv };
 using ReadStatedRow = void (*)(const nlohmann::json& row, ProfileCache& profiles,
                                std::vector<Record>& records);
 
-// Merged: rows of one operator are judged on their median. Averaged: those of one run on their mean.
+// Merged: rows of one operator are judged on their median. Averaged: those of one run on their
+// mean.
 enum class Repeats { kApart, kMerged, kAveraged };
 
 struct MeasurementFormat {

@@ -36,7 +36,8 @@ void read_training_run(const nlohmann::json& json, ProfileCache& profiles,
 void read_measured_step(const nlohmann::json& json, ProfileCache& profiles,
                         std::vector<Record>& records);
 
-// Steps of torchtitan's own trainer, timed by programs/torchtitan_steps.py (JSON lines), as records.
+// Steps of torchtitan's own trainer, timed by programs/torchtitan_steps.py (JSON lines), as
+// records.
 //
 // A line has `case`, `framework` ("torchtitan 2026-03-20 34f705ba4", whose month names the software
 // set), `gpu`, `world` ranks of one host, `model` and `flavor` as torchtitan calls them, `step_s`,

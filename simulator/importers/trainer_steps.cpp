@@ -15,8 +15,14 @@ namespace stepcast {
 namespace {
 
 // What both trainers' rows say of the run beside its time.
-constexpr std::array kBesideTime = {"steps",      "synced_s", "warm_s", "clock_mhz",
-                                    "power_w",    "torch",    "note",   "peak_reserved_bytes",
+constexpr std::array kBesideTime = {"steps",
+                                    "synced_s",
+                                    "warm_s",
+                                    "clock_mhz",
+                                    "power_w",
+                                    "torch",
+                                    "note",
+                                    "peak_reserved_bytes",
                                     "tokens_per_s_per_gpu"};
 
 // The largest of a number or of a list of them, one a rank; nothing where one is null: its peak was
@@ -95,7 +101,8 @@ void add_record(const nlohmann::json& line, ProfileCache& profiles, std::string_
   records.push_back(std::move(record));
 }
 
-// --- torchtitan -----------------------------------------------------------------------------------
+// --- torchtitan
+// -----------------------------------------------------------------------------------
 
 // Models whose attention is FlexAttention by their own configuration.
 constexpr std::array<std::string_view, 3> kFlexModules = {"deepseek_v3", "llama4", "gpt_oss"};
@@ -247,7 +254,8 @@ Record titan_experiment(StatedObject& row, const std::string& gpu, Record& assum
   return experiment;
 }
 
-// --- Hugging Face ---------------------------------------------------------------------------------
+// --- Hugging Face
+// ---------------------------------------------------------------------------------
 
 // What the cases are called after, behind "hf_".
 constexpr std::array kHuggingFaceModels = {Word{"8b", "llama3.1_8b"}, Word{"1b", "llama3.2_1b"},
@@ -283,20 +291,20 @@ Record hugging_face_experiment(StatedObject& row, const std::string& gpu, Record
   Record experiment;
   experiment["model"] = {{"base", model}, {"layers", row.required_count("layers")}};
   experiment["cluster"] = one_host(gpu, world);
-  experiment["training"] = {
-      {"sequence_length", row.required_count("seq")},
-      {"micro_batch_size", batch},
-      {"global_batch_size", batch * world * settings.degree("accum")},
-      {"dtype", "bf16"},
-      {"recompute", settings.count("gc").value_or(0) != 0 ? "full" : "none"},
-      {"optimizer", "adamw"}};
+  experiment["training"] = {{"sequence_length", row.required_count("seq")},
+                            {"micro_batch_size", batch},
+                            {"global_batch_size", batch * world * settings.degree("accum")},
+                            {"dtype", "bf16"},
+                            {"recompute", settings.count("gc").value_or(0) != 0 ? "full" : "none"},
+                            {"optimizer", "adamw"}};
   experiment["plan"] = {{"zero", settings.count("fsdp").value_or(0) != 0 ? 3 : 0}};
   experiment["software"] = hugging_face_set(row, profiles);
   if (settings.count("pure").value_or(0) != 0) {
     assumed.push_back("weights, gradients and moments in 16 bits: no software set says it");
   }
   if (profiles.model(model).moe) {
-    assumed.push_back("routing: of random weights, which is not balanced; a balanced one is priced");
+    assumed.push_back(
+        "routing: of random weights, which is not balanced; a balanced one is priced");
   }
   return experiment;
 }

@@ -15,8 +15,7 @@ constexpr double kSlowest = 2.5;
 constexpr double kSlowestExchange = 3.3;
 
 double slowest(StepCategory category) {
-  const bool exchanges =
-      category == StepCategory::kAllToAll || category == StepCategory::kSendRecv;
+  const bool exchanges = category == StepCategory::kAllToAll || category == StepCategory::kSendRecv;
   return exchanges ? kSlowestExchange : kSlowest;
 }
 

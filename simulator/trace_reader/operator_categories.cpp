@@ -78,8 +78,8 @@ struct ExpertRows {
   // Whether each of so many tokens has several of the rows.
   [[nodiscard]] bool are_shared(std::int64_t tokens) const {
     return tokens > 0 && std::ranges::any_of(counts, [tokens](std::int64_t count) {
-      return count > tokens && count % tokens == 0;
-    });
+             return count > tokens && count % tokens == 0;
+           });
   }
 };
 
@@ -178,8 +178,8 @@ class OperatorCategories {
   }
 
   [[nodiscard]] bool is_grouped(const HostOperator& op) const {
-    return op.input_dims != kNoText && work_shape(Category::kGroupedGemm, name_of(op),
-                                                  recording_.texts.text(op.input_dims));
+    return op.input_dims != kNoText &&
+           work_shape(Category::kGroupedGemm, name_of(op), recording_.texts.text(op.input_dims));
   }
 
   Category settled(const DeviceCall& call) {
@@ -221,7 +221,7 @@ class OperatorCategories {
   [[nodiscard]] bool is_of_fsdp(const DeviceCall& call) const {
     const HostOperator* op = at(call.op);
     for (int i = 0; op != nullptr && i < kFarthestCaller; ++i, op = at(op->parent)) {
-      if (name_of(*op).starts_with(kFsdpMark)) {
+      if (name_of(*op).starts_with(kFsdpMark) || name_of(*op).starts_with("fsdp::")) {
         return true;
       }
     }

@@ -7,8 +7,8 @@
 //   aten::mm called by aten::_grouped_mm                   grouped_gemm, one expert after the other
 //   aten::_index_put_impl_ [49152,2048]                    expert_rows
 //
-// Copies on the device that operators of PyTorch make are part of what the model computes: the casts
-// of RoPE and of the loss, concatenations.
+// Copies on the device that operators of PyTorch make are part of what the model computes: the
+// casts of RoPE and of the loss, concatenations.
 //
 // Rows of experts are known by their shape. A step's grouped products tell how many there are,
 // padded, and how wide; exchanges of that width how many without padding; of both widths of the

@@ -2,7 +2,8 @@
 #include "trace_reader/step_categories.hpp"
 
 #include <algorithm>
-#include <optional>
+
+#include "stepcast/model/op_purpose.hpp"
 
 namespace stepcast {
 namespace {
@@ -62,6 +63,7 @@ constexpr std::array kPatterns = {
     Pattern{"Cijk_", "", Category::kGemm},
     Pattern{"cutlass", "gemm", Category::kGemm},
     Pattern{"gemm", "", Category::kGemm},
+    Pattern{"expert_rows", "", Category::kExpertRows},
     Pattern{"_permute_kernel", "", Category::kExpertRows},
     Pattern{"_unpermute_kernel", "", Category::kExpertRows},
     Pattern{"_sort_chunks_by_map", "", Category::kExpertRows},
@@ -109,24 +111,8 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// What a kernel that memory bounds is for, where a trace's operators tell it as well.
-std::optional<Category> purpose_of(OpId id) {
-  if (id == OpId::kGradientNorm || id == OpId::kGradientClip) {
-    return Category::kClipping;
-  }
-  if (id >= OpId::kFsdpCast && id <= OpId::kFsdpStore) {
-    return Category::kFsdpCopies;
-  }
-  const bool moves_rows = id >= OpId::kMoePermute && id <= OpId::kMoeWeightedSum;
-  return moves_rows || id == OpId::kExpertsGradientSum ? std::optional(Category::kExpertRows)
-                                                       : std::nullopt;
-}
-
-// A block of the model, whose operators run casts and copies of their own in a trace.
-bool is_of_model(Block block) { return block > Block::kNone && block < Block::kPipeline; }
-
 // Copies that a compiler generated bear its name like all of its kernels.
-Category category_of_work(const MemoryBound& work, Block block) {
+Category category_of_copies_and_others(const MemoryBound& work, Block block) {
   switch (family_of(work.kind)) {
     case KernelFamily::kUpdate:
       return Category::kOptimizer;
@@ -138,6 +124,20 @@ Category category_of_work(const MemoryBound& work, Block block) {
       break;
   }
   return Category::kMemoryBound;
+}
+
+Category category_of_work(const MemoryBound& work, const Op& op) {
+  switch (purpose_of(op.id)) {
+    case OpPurpose::kClips:
+      return Category::kClipping;
+    case OpPurpose::kFsdpCopies:
+      return Category::kFsdpCopies;
+    case OpPurpose::kExpertRows:
+      return Category::kExpertRows;
+    case OpPurpose::kComputes:
+      break;
+  }
+  return category_of_copies_and_others(work, op.block);
 }
 
 template <typename Mixer>
@@ -169,23 +169,20 @@ StepCategory category_of_kernel(std::string_view kernel, std::string_view collec
 
 StepCategory category_of(const Op& op) {
   struct Visitor {
-    OpId id;
-    Block block;
+    const Op& op;
     Category operator()(const Gemm&) const { return Category::kGemm; }
     Category operator()(const GroupedGemm&) const { return Category::kGroupedGemm; }
     Category operator()(const Attention& attention) const { return of_attention(attention); }
     Category operator()(const LinearAttention& mixer) const { return of_attention(mixer); }
     Category operator()(const SparseAttention& mixer) const { return of_attention(mixer); }
     Category operator()(const IndexScores& scores) const { return of_attention(scores); }
-    Category operator()(const MemoryBound& work) const {
-      return purpose_of(id).value_or(category_of_work(work, block));
-    }
+    Category operator()(const MemoryBound& work) const { return category_of_work(work, op); }
     Category operator()(const Collective& work) const {
       return kOfCollectives[static_cast<std::size_t>(work.op)];
     }
     Category operator()(const ExpertExchange&) const { return Category::kAllToAll; }
   };
-  return std::visit(Visitor{op.id, op.block}, op.work);
+  return std::visit(Visitor{op}, op.work);
 }
 
 }  // namespace stepcast

@@ -33,22 +33,10 @@ inline constexpr std::size_t kStepCategories = 16;
 
 template <>
 inline constexpr std::array<std::string_view, kStepCategories> kNamesOf<StepCategory> = {
-    "gemm",
-    "grouped_gemm",
-    "attention_forward",
-    "attention_backward",
-    "all_gather",
-    "reduce_scatter",
-    "all_reduce",
-    "all_to_all",
-    "send_recv",
-    "optimizer",
-    "clipping",
-    "fsdp_copies",
-    "expert_rows",
-    "copies",
-    "memory_bound",
-    "other"};
+    "gemm",        "grouped_gemm",   "attention_forward", "attention_backward",
+    "all_gather",  "reduce_scatter", "all_reduce",        "all_to_all",
+    "send_recv",   "optimizer",      "clipping",          "fsdp_copies",
+    "expert_rows", "copies",         "memory_bound",      "other"};
 
 constexpr bool is_communication(StepCategory category) {
   return category >= StepCategory::kAllGather && category <= StepCategory::kSendRecv;

@@ -22,7 +22,7 @@ struct DeviceSpan {
   StepCategory category = StepCategory::kOther;
   double start = 0.0;
   double end = 0.0;
-  double bytes = 0.0;     // of a collective's full tensor; 0: not stated
+  double bytes = 0.0;      // of a collective's full tensor; 0: not stated
   std::string group = {};  // of its ranks
 };
 

@@ -302,9 +302,8 @@ std::optional<WorkShape> work_shape(StepCategory category, std::string_view op,
   if (known == kKnownOperators.end() && !flex) {
     return std::nullopt;
   }
-  std::optional<WorkShape> shape = flex
-                                       ? flex_shape(category, shapes_in(input_dims))
-                                       : shape_from(category, *known, shapes_in(input_dims));
+  std::optional<WorkShape> shape = flex ? flex_shape(category, shapes_in(input_dims))
+                                        : shape_from(category, *known, shapes_in(input_dims));
   const bool whole =
       shape && shape->category == category &&
       std::all_of(shape->sizes.begin(), shape->sizes.begin() + 4, [](auto s) { return s > 0; });

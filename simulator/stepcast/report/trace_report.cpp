@@ -25,9 +25,7 @@ constexpr double kLeastWait = 5e-6;    // s
 
 std::string counted(double value) { return whole_number(value); }
 std::string in_milliseconds(Seconds time) { return as_milliseconds(time.value()); }
-std::string time_or_nothing(Seconds time) {
-  return time > Seconds{} ? in_milliseconds(time) : "";
-}
+std::string time_or_nothing(Seconds time) { return time > Seconds{} ? in_milliseconds(time) : ""; }
 std::string title_line(std::string_view title) { return "  " + std::string(title) + "\n"; }
 
 // The first `width` characters, ".." at their end where there are more.
@@ -88,9 +86,8 @@ Seconds compared_time(const WallTime& part) { return part.measured; }
 template <typename Row>
 Value error_of(const Row& row) {
   const Seconds measured = compared_time(row);
-  return measured > Seconds{} && row.predicted > Seconds{}
-             ? Value(row.predicted / measured - 1.0)
-             : Value(nullptr);
+  return measured > Seconds{} && row.predicted > Seconds{} ? Value(row.predicted / measured - 1.0)
+                                                           : Value(nullptr);
 }
 template <typename Row>
 Value error_text(const Row& row) {
@@ -100,9 +97,9 @@ Value error_text(const Row& row) {
 
 // "24 x 544": blocks and threads of each.
 Value launch_of(const ComparedRow& row) {
-  return row.launch.threads > 0 ? Value(std::to_string(row.launch.blocks) + " x " +
-                                        std::to_string(row.launch.threads))
-                                : Value(nullptr);
+  return row.launch.threads > 0
+             ? Value(std::to_string(row.launch.blocks) + " x " + std::to_string(row.launch.threads))
+             : Value(nullptr);
 }
 
 constexpr auto kComparedColumns = std::to_array<Column<ComparedRow>>({
@@ -115,7 +112,8 @@ constexpr auto kComparedColumns = std::to_array<Column<ComparedRow>>({
     {"measured_s", "measured", member<&ComparedRow::measured>, as_milliseconds},
     {"waiting_s", "", member<&ComparedRow::waiting>},
     {"slowed_s", "", member<&ComparedRow::slowed>},
-    {"protocol", "", [](const ComparedRow& row) -> Value {
+    {"protocol", "",
+     [](const ComparedRow& row) -> Value {
        return row.protocol ? Value(name(*row.protocol)) : Value(nullptr);
      }},
     {"launch", "", launch_of},
@@ -128,8 +126,8 @@ constexpr auto kComparedColumns = std::to_array<Column<ComparedRow>>({
      Align::kLeft},
     {"calls", "calls", [](const ComparedRow& row) -> Value { return calls_text(row); }},
     {"difference", "difference", member<&ComparedRow::difference>, as_milliseconds},
-    {"busy", "measured",
-     [](const ComparedRow& row) -> Value { return row.busy().value(); }, as_milliseconds},
+    {"busy", "measured", [](const ComparedRow& row) -> Value { return row.busy().value(); },
+     as_milliseconds},
     {"of_it_slowed", "of it slowed",
      [](const ComparedRow& row) -> Value { return time_or_nothing(row.slowed); }},
     {"beside_waiting", "waiting",
@@ -525,9 +523,8 @@ nlohmann::ordered_json to_json(const StepComparison& comparison) {
                   {"error", error ? Value(*error) : Value(nullptr)},
                   {"steady_s", input.steady.value()}};
   json["time"] = kWall.json_rows("name measured_s projected_s", comparison.wall);
-  json["categories"] =
-      kCompared.json_rows("category measured_s waiting_s slowed_s projected_s error",
-                          comparison.categories);
+  json["categories"] = kCompared.json_rows(
+      "category measured_s waiting_s slowed_s projected_s error", comparison.categories);
   json["operators"] = rows(comparison.operators);
   json["only_in_trace"] = rows(comparison.only_traced);
   json["only_in_projection"] = rows(comparison.only_ours);

@@ -50,8 +50,7 @@ std::string shape_of(ModelSpec model) {
 
 void check_same(const Experiment& read, const std::string& yaml) {
   ProfileCache profiles(data_root());
-  const Experiment expected =
-      read_experiment(parse_config(yaml, "experiment.yaml"), ".", profiles);
+  const Experiment expected = read_experiment(parse_config(yaml, "experiment.yaml"), ".", profiles);
   CHECK(shape_of(read.model) == shape_of(expected.model));
   CHECK(to_yaml(written_request(read.plan)) == to_yaml(written_request(expected.plan)));
   CHECK(read.training == expected.training);
@@ -66,10 +65,10 @@ void check_same(const Experiment& read, const std::string& yaml) {
 }  // namespace
 
 TEST_CASE("An eager step of torchtitan's experts is the experiment of its job config", "[unit]") {
-  const MeasuredRun run = first_run(titan(
-      "deepseek_v3", "16B",
-      R"("layers": 12, "dense": 1, "seq": 4096, "lbs": 2, "ac": "selective", "compile": 0, )"
-      R"("compile_loss": 1, "ep": 2)"));
+  const MeasuredRun run = first_run(
+      titan("deepseek_v3", "16B",
+            R"("layers": 12, "dense": 1, "seq": 4096, "lbs": 2, "ac": "selective", "compile": 0, )"
+            R"("compile_loss": 1, "ep": 2)"));
   CHECK(run.group == "h100_sxm torchtitan trainer moe");
   check_same(run.experiment.value(), R"(
 model: {base: deepseek_v3_16b, layers: 12, moe: {first_dense_layers: 1}}
@@ -98,7 +97,8 @@ expert_exchange: {routing: round_robin_forced}
 )");
 }
 
-TEST_CASE("A dense step's attention is what its set says, and selective names operators", "[unit]") {
+TEST_CASE("A dense step's attention is what its set says, and selective names operators",
+          "[unit]") {
   const MeasuredRun run = first_run(titan("llama3", "8B", kDense));
   CHECK(run.group == "h100_sxm torchtitan trainer dense");
   check_same(run.experiment.value(), R"(
@@ -115,8 +115,8 @@ software: torchtitan_2026_03
 }
 
 TEST_CASE("Groups of experts have two of them at least", "[unit]") {
-  const MeasuredRun run = first_run(
-      titan("deepseek_v3", "671B", R"("layers": 2, "experts": 8, "seq": 4096, "lbs": 1)"));
+  const MeasuredRun run = first_run(titan(
+      "deepseek_v3", "671B", R"("layers": 2, "dense": 1, "experts": 8, "seq": 4096, "lbs": 1)"));
   CHECK(run.experiment.value().model.moe.value().router.groups == 4);
 }
 
@@ -166,7 +166,8 @@ TEST_CASE("What no set, flavor or recomputation of ours describes is refused", "
         std::string::npos);
 }
 
-TEST_CASE("Hugging Face's trainer has no set: its rows are refused unless they name one", "[unit]") {
+TEST_CASE("Hugging Face's trainer has no set: its rows are refused unless they name one",
+          "[unit]") {
   CHECK(reason_of(hugging_face("")).find("no software set describes the framework") !=
         std::string::npos);
   const MeasuredRun run =

@@ -33,7 +33,8 @@ TEST_CASE("A call of fewer bytes takes no longer than the least of more", "[unit
   CHECK(lone_waiting(calls, {})[1].least == Seconds(10));
 }
 
-TEST_CASE("Calls that all wait take no longer than twice an all-reduce of as many bytes", "[unit]") {
+TEST_CASE("Calls that all wait take no longer than twice an all-reduce of as many bytes",
+          "[unit]") {
   LoneCall counts = gather(8, 0, 30);
   counts.category = StepCategory::kAllToAll;
   LoneCall sum = gather(16, 50, 7);

@@ -12,13 +12,11 @@ namespace {
 
 // Kernels of one name, whatever the protocol is.
 std::string gather(double start, long long elements, const char* grid, const char* block) {
-  return span_event("kernel", "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-                    22, start, 10,
-                    R"("Collective name": "_allgather_base", "Out msg nelems": )" +
-                        std::to_string(elements) +
-                        R"(, "Group size": 2, "dtype": "BFloat16", "Process Group Name": "0", )" +
-                        R"("Process Group Ranks": "[0, 1]", "grid": )" + grid + R"(, "block": )" +
-                        block);
+  return span_event(
+      "kernel", "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 22, start, 10,
+      R"("Collective name": "_allgather_base", "Out msg nelems": )" + std::to_string(elements) +
+          R"(, "Group size": 2, "dtype": "BFloat16", "Process Group Name": "0", )" +
+          R"("Process Group Ranks": "[0, 1]", "grid": )" + grid + R"(, "block": )" + block);
 }
 
 }  // namespace
@@ -34,13 +32,13 @@ TEST_CASE("A ring of Simple has a warp more than LL, and 640 threads tell nothin
 
 TEST_CASE("The protocol of a traced collective is read from its launch, not from its name",
           "[unit]") {
-  const MeasuredStep step = measured_step(
-      recording_of(trace_text(gather(0, 2000, "[24, 1, 1]", "[544, 1, 1]"),
-                              gather(20, 2000, "[24, 1, 1]", "[544, 1, 1]"),
-                              gather(40, 8, "[1, 1, 1]", "[128, 1, 1]"),
-                              gather(60, 900, "[1, 1, 1]", "[128, 1, 1]"),
-                              gather(80, 900, "[24, 1, 1]", "[544, 1, 1]"))),
-      "trace.json");
+  const MeasuredStep step =
+      measured_step(recording_of(trace_text(gather(0, 2000, "[24, 1, 1]", "[544, 1, 1]"),
+                                            gather(20, 2000, "[24, 1, 1]", "[544, 1, 1]"),
+                                            gather(40, 8, "[1, 1, 1]", "[128, 1, 1]"),
+                                            gather(60, 900, "[1, 1, 1]", "[128, 1, 1]"),
+                                            gather(80, 900, "[24, 1, 1]", "[544, 1, 1]"))),
+                    "trace.json");
   REQUIRE(step.operators.size() == 3);
   for (const TracedOperator& row : step.operators) {
     const double bytes = bytes_of(row.shape.value());

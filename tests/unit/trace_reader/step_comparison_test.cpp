@@ -120,10 +120,10 @@ TEST_CASE("A gather that is more than 5 % larger is another one", "[unit]") {
 TEST_CASE("A grouped product joins one whose groups are padded, up to 32 rows each", "[unit]") {
   const auto rows = [](const char* dims) {
     ComparisonInput input;
-    input.measured = measured_step(
-        recording_of(trace_text(host_operator("aten::_grouped_mm", 0, 10, dims), launch(1, 1),
-                                kernel("grouped_gemm", 1, 100, 100))),
-        "trace.json");
+    input.measured =
+        measured_step(recording_of(trace_text(host_operator("aten::_grouped_mm", 0, 10, dims),
+                                              launch(1, 1), kernel("grouped_gemm", 1, 100, 100))),
+                      "trace.json");
     input.predicted.priced = true;
     input.predicted.operators = {predicted(
         OpId::kExpertsUp, GroupedGemm{.groups = 4, .m_total = 64, .n = 24, .k = 16}, 1, 90)};

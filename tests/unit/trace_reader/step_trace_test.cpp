@@ -62,7 +62,8 @@ TEST_CASE("A trace's time is told by category, and communication that nothing hi
 }
 
 TEST_CASE("What a collective takes beyond the least of its like is waiting", "[unit]") {
-  // Five gathers of one size, 10, 10, 10, 14 and 26 us, and one of another size: 4 + 16 of waiting.
+  // Five gathers of one size, 10, 10, 10, 14 and 26 us, and one of fewer bytes, which needs no more
+  // than 10 of its 90: 4 + 16 + 80 of waiting.
   const std::string large = R"({"In msg nelems": 100, "Out msg nelems": 400})";
   const std::string small = R"({"In msg nelems": 1, "Out msg nelems": 4})";
   std::string events = event("kernel", "ncclDevKernel_AllGather_RING_LL", 0, 90, small);
@@ -73,7 +74,7 @@ TEST_CASE("What a collective takes beyond the least of its like is waiting", "[u
   }
   const StepTrace trace = summary_of(spans_in(trace_of(events)));
   const Seconds waiting = trace.waiting[static_cast<std::size_t>(StepCategory::kAllGather)];
-  CHECK(1e6 * waiting.value() == Approx(20));
+  CHECK(1e6 * waiting.value() == Approx(100));
   CHECK(microseconds(trace, StepCategory::kAllGather) == Approx(160));
 }
 
@@ -136,8 +137,9 @@ TEST_CASE("Kernels fall in the category that their library's name says", "[unit]
         Category::kMemoryBound);
   CHECK(of("multi_tensor_apply_kernel<TensorListMetadata<1>, LpNormFunctor<float, 1>>") ==
         Category::kClipping);
-  CHECK(of("multi_tensor_apply_kernel<TensorListMetadata<1>, BinaryOpScalarTensorFunctor<float>>") ==
-        Category::kClipping);
+  CHECK(
+      of("multi_tensor_apply_kernel<TensorListMetadata<1>, BinaryOpScalarTensorFunctor<float>>") ==
+      Category::kClipping);
   CHECK(of("chunk_cat_cuda_kernel<float, BFloat16>") == Category::kFsdpCopies);
   CHECK(of("something unheard of") == Category::kOther);
 }
