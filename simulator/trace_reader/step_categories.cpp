@@ -113,6 +113,9 @@ bool has(std::string_view text, std::string_view part) {
 
 // Copies that a compiler generated bear its name like all of its kernels.
 Category category_of_copies_and_others(const MemoryBound& work, Block block) {
+  if (work.kind == MemoryBoundKind::kConcatenate) {
+    return Category::kFsdpCopies;
+  }
   switch (family_of(work.kind)) {
     case KernelFamily::kUpdate:
       return Category::kOptimizer;

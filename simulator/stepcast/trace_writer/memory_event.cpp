@@ -44,7 +44,7 @@ constexpr auto kKnownOperators = std::to_array<KnownOperator>({
     {Kind::kCopy, "aten::copy_", "aten::copy_", "CopyBackwards"},
     {Kind::kStridedCopy, "aten::copy_", "aten::copy_", "CopyBackwards"},
     {Kind::kListCast, "aten::_foreach_copy_", "aten::_foreach_copy_", ""},
-    {Kind::kListCopy, "fsdp::split_with_sizes_copy", "fsdp::split_with_sizes_copy", ""},
+    {Kind::kListCopy, "aten::_foreach_copy_", "aten::_foreach_copy_", ""},
     {Kind::kConcatenate, "fsdp::chunk_cat", "fsdp::chunk_cat", ""},
     {Kind::kOptimizer, "aten::_fused_adamw_", "aten::_fused_adamw_", ""},
 });
@@ -69,7 +69,6 @@ std::string copy_kernel(Kind kind, Block block) {
     case Kind::kConcatenate:
       return "void at::native::detail::chunk_cat_cuda_kernel<float, c10::BFloat16>";
     case Kind::kListCopy:
-      return "void at::native::detail::split_with_sizes_copy_out_contiguous_no_cast_kernel";
     case Kind::kListCast:
       return multi_tensor_kernel("<TensorListMetadata<2>, CopyFunctor>");
     default:
