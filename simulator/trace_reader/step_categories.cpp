@@ -111,18 +111,20 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Copies that a compiler generated bear its name like all of its kernels.
-Category category_of_copies_and_others(const MemoryBound& work, Block block) {
-  if (work.kind == MemoryBoundKind::kConcatenate) {
-    return Category::kFsdpCopies;
+// Copies that a compiler generated bear its name like all of its kernels; FSDP alone concatenates.
+Category category_of_copy(const MemoryBound& work, Block block) {
+  if (work.implementation == Implementation::kCompiled || is_of_model(block)) {
+    return Category::kMemoryBound;
   }
+  return work.kind == MemoryBoundKind::kConcatenate ? Category::kFsdpCopies : Category::kCopies;
+}
+
+Category category_by_family(const MemoryBound& work, Block block) {
   switch (family_of(work.kind)) {
     case KernelFamily::kUpdate:
       return Category::kOptimizer;
     case KernelFamily::kCopy:
-      return work.implementation == Implementation::kCompiled || is_of_model(block)
-                 ? Category::kMemoryBound
-                 : Category::kCopies;
+      return category_of_copy(work, block);
     case KernelFamily::kElementwise:
       break;
   }
@@ -140,7 +142,7 @@ Category category_of_work(const MemoryBound& work, const Op& op) {
     case OpPurpose::kComputes:
       break;
   }
-  return category_of_copies_and_others(work, op.block);
+  return category_by_family(work, op.block);
 }
 
 template <typename Mixer>
