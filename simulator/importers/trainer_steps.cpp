@@ -50,6 +50,15 @@ Record measured_in(StatedObject& row) {
   return measured;
 }
 
+// A count that can be multiplied.
+std::int64_t bounded(StatedObject& row, const std::string& key, std::int64_t value) {
+  constexpr std::int64_t kMost = 1 << 20;
+  if (value > kMost) {
+    throw RefusedRow{"feature unsupported: " + row.path_of(key) + " of " + std::to_string(value)};
+  }
+  return value;
+}
+
 Record one_host(const std::string& gpu, std::int64_t world) {
   return {{"gpu", gpu}, {"nodes", 1}, {"gpus_per_node", world}};
 }
@@ -114,7 +123,8 @@ struct TitanPlan {
 };
 
 TitanPlan titan_plan(StatedObject& changes, std::int64_t world) {
-  TitanPlan plan{changes.degree("tp"), changes.degree("pp"), 1};
+  TitanPlan plan{bounded(changes, "tp", changes.degree("tp")),
+                 bounded(changes, "pp", changes.degree("pp")), 1};
   plan.shards = std::max<std::int64_t>(1, world / (plan.tp * plan.pp));
   // torchtitan: "Mixed precision training with TP or PP is only supported when FSDP/HSDP is
   // enabled"; a GPU alone runs under autocast.
@@ -195,7 +205,7 @@ Record titan_software(StatedObject& row, StatedObject& changes, ProfileCache& pr
 }
 
 Record titan_training(StatedObject& changes, const TitanPlan& plan) {
-  const std::int64_t local = changes.required_count("lbs");
+  const std::int64_t local = bounded(changes, "lbs", changes.required_count("lbs"));
   Record training = {{"sequence_length", changes.required_count("seq")},
                      {"micro_batch_size", plan.pp > 1 ? 1 : local},
                      {"global_batch_size", local * plan.shards},
@@ -226,8 +236,10 @@ Record titan_plan_keys(const TitanPlan& plan, StatedObject& changes, std::int64_
       throw RefusedRow{"feature unsupported: the pipeline schedule '" + schedule + "'"};
     }
     keys["schedule"] = known->ours;
-    if (const auto of_stage = changes.count("stage_layers"); of_stage && known->several_stages) {
-      keys["vpp"] = std::max<std::int64_t>(1, layers / (*of_stage * plan.pp));
+    if (changes.states("stage_layers") && known->several_stages) {
+      const std::int64_t of_stage =
+          bounded(changes, "stage_layers", changes.degree("stage_layers"));
+      keys["vpp"] = std::max<std::int64_t>(1, layers / (of_stage * plan.pp));
     }
   }
   return keys;
@@ -237,7 +249,7 @@ Record titan_experiment(StatedObject& row, const std::string& gpu, Record& assum
                         ProfileCache& profiles) {
   StatedObject& changes = row.object("changes");
   changes.ignore("trace");
-  const std::int64_t world = row.degree("world");
+  const std::int64_t world = bounded(row, "world", row.degree("world"));
   const TitanPlan plan = titan_plan(changes, world);
   const ModelFlavor& flavor = titan_flavor(row);
   Record experiment;
@@ -285,18 +297,19 @@ Record hugging_face_experiment(StatedObject& row, const std::string& gpu, Record
   StatedObject& settings = row.object("settings");
   settings.ignore("trace");
   settings.ignore("n");
-  const std::int64_t world = row.degree("world");
+  const std::int64_t world = bounded(row, "world", row.degree("world"));
   const std::string model = hugging_face_model(row.text("case"), assumed);
-  const std::int64_t batch = row.required_count("batch");
+  const std::int64_t batch = bounded(row, "batch", row.required_count("batch"));
   Record experiment;
   experiment["model"] = {{"base", model}, {"layers", row.required_count("layers")}};
   experiment["cluster"] = one_host(gpu, world);
-  experiment["training"] = {{"sequence_length", row.required_count("seq")},
-                            {"micro_batch_size", batch},
-                            {"global_batch_size", batch * world * settings.degree("accum")},
-                            {"dtype", "bf16"},
-                            {"recompute", settings.count("gc").value_or(0) != 0 ? "full" : "none"},
-                            {"optimizer", "adamw"}};
+  experiment["training"] = {
+      {"sequence_length", row.required_count("seq")},
+      {"micro_batch_size", batch},
+      {"global_batch_size", batch * world * bounded(settings, "accum", settings.degree("accum"))},
+      {"dtype", "bf16"},
+      {"recompute", settings.count("gc").value_or(0) != 0 ? "full" : "none"},
+      {"optimizer", "adamw"}};
   experiment["plan"] = {{"zero", settings.count("fsdp").value_or(0) != 0 ? 3 : 0}};
   experiment["software"] = hugging_face_set(row, profiles);
   if (settings.count("pure").value_or(0) != 0) {

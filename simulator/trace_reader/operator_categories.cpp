@@ -44,14 +44,19 @@ std::optional<VectorProducts> vector_products(const Shapes& shapes) {
       shapes[0][2] != shapes[1][1]) {
     return std::nullopt;
   }
-  const std::int64_t m = shapes[0][1];
-  const std::int64_t k = shapes[0][2];
-  const std::int64_t n = shapes[1][2];
-  if (shapes[0][0] < 2 || std::min({m, n, k}) != 1) {
+  std::array extents = {shapes[0][1], shapes[0][2], shapes[1][2]};
+  std::ranges::sort(extents);
+  if (shapes[0][0] < 2 || extents[0] != 1) {
     return std::nullopt;
   }
-  const std::int64_t width = std::max({m, n, k});
-  return VectorProducts{shapes[0][0], m * n * k / width, width};
+  return VectorProducts{shapes[0][0], extents[1], extents[2]};
+}
+
+// 0: more than any tensor has.
+std::int64_t counted(std::int64_t tokens, std::int64_t rows_of_each) {
+  constexpr double kMost = 1e12;
+  const double count = static_cast<double>(tokens) * static_cast<double>(rows_of_each);
+  return count <= kMost ? tokens * rows_of_each : 0;
 }
 
 // The rows of experts in a step.
@@ -67,8 +72,8 @@ struct ExpertRows {
         return widths.contains(sizes[1]) &&
                (counts.contains(sizes[0]) || counts.contains(sizes[0] - 1));
       case 3:
-        return widths.contains(sizes[2]) &&
-               (counts.contains(sizes[0] * sizes[1]) || (sizes[1] == 1 && are_shared(sizes[0])));
+        return widths.contains(sizes[2]) && (counts.contains(counted(sizes[0], sizes[1])) ||
+                                             (sizes[1] == 1 && are_shared(sizes[0])));
       default:
         return false;
     }
@@ -159,13 +164,14 @@ class OperatorCategories {
       const auto products =
           is_batched_product(name) ? vector_products(shapes_of(op)) : std::nullopt;
       if (products && products->rows > 1 && rows_.widths.contains(products->width)) {
-        rows_.counts.insert(products->batch * products->rows);
+        rows_.counts.insert(counted(products->batch, products->rows));
       }
     });
   }
 
   // Ordinary products take a row for each token, as wide as those of experts.
   void drop_tokens() {
+    rows_.counts.erase(0);
     for_each_kind([&](const std::string& name, const HostOperator& op) {
       const HostOperator* const caller = at(op.parent);
       if (name == "aten::mm" && (caller == nullptr || !is_grouped(*caller))) {
