@@ -19,7 +19,7 @@ double slowest(StepCategory category) {
   return exchanges ? kSlowestExchange : kSlowest;
 }
 
-constexpr double kUnknown = std::numeric_limits<double>::infinity();
+double unknown() { return std::numeric_limits<double>::infinity(); }
 
 // The shortest calls of each collective of the same ranks, by their bytes.
 class LeastTimes {
@@ -34,7 +34,7 @@ class LeastTimes {
       }
     }
     for (auto& [like, durations] : shortest_) {
-      double least = kUnknown;
+      double least = unknown();
       for (auto of_bytes = durations.rbegin(); of_bytes != durations.rend(); ++of_bytes) {
         of_bytes->second = least = std::min(least, of_bytes->second);
       }
@@ -45,7 +45,7 @@ class LeastTimes {
   [[nodiscard]] double of(const LoneCall& call) const {
     return call.bytes > 0.0 ? std::min(of_like(call.category, call),
                                        2.0 * of_like(StepCategory::kAllReduce, call))
-                            : kUnknown;
+                            : unknown();
   }
 
  private:
@@ -54,10 +54,10 @@ class LeastTimes {
   [[nodiscard]] double of_like(StepCategory category, const LoneCall& call) const {
     const auto known = shortest_.find({category, call.group});
     if (known == shortest_.end()) {
-      return kUnknown;
+      return unknown();
     }
     const auto least = known->second.lower_bound(call.bytes);
-    return least == known->second.end() ? kUnknown : least->second;
+    return least == known->second.end() ? unknown() : least->second;
   }
 
   std::map<std::pair<StepCategory, std::string>, Durations> shortest_;

@@ -65,8 +65,8 @@ class StepReader {
     std::int32_t place = call.op;
     for (int i = 0; place >= 0 && i < kFarthestCaller; ++i) {
       const HostOperator& op = recording_.operators[static_cast<std::size_t>(place)];
-      if (std::optional<WorkShape> shape = shape_of(call.category, op)) {
-        return {std::move(shape), place};
+      if (const std::optional<WorkShape> shape = shape_of(call.category, op)) {
+        return {shape, place};
       }
       place = op.parent;
     }
