@@ -35,6 +35,7 @@ for name in attention_in_graphs collectives duty gemm_bf16 gemm_fp8 grouped_gemm
   record "h200/$name.jsonl" "h200/$name.jsonl"
 done
 record h200/steps.jsonl h200_steps.jsonl
+record stacks_2026_11/torchtitan_steps.jsonl torchtitan_trainer.jsonl
 # Of the published runs those of pretraining whose settings are stated (grades A and B), the first of each
 # configuration that a source measured more than once; and LoRA runs, whose benchmark or recipe states the settings, the
 # first of each configuration and release, of parts that have a profile.

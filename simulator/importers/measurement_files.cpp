@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "importers/measurement_files.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <sstream>
 
 #include "importers/csv_rows.hpp"
 #include "importers/measurement_formats.hpp"
+#include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/sum.hpp"
 #include "stepcast/config/json_dump.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/config/value_message.hpp"
@@ -175,6 +178,39 @@ std::vector<RecordLine> repeats_merged(const std::vector<RecordLine>& records) {
   return merged;
 }
 
+// One record for all of one run, in the place of the first, with the means of what was measured.
+std::vector<RecordLine> repeats_averaged(const std::vector<RecordLine>& records) {
+  std::vector<RecordLine> averaged;
+  std::map<std::string, std::size_t> first;  // its place in `averaged`
+  std::map<std::pair<std::size_t, std::string>, std::vector<double>> values;
+  for (const RecordLine& line : records) {
+    const Record& record = line.record;
+    const bool read = record.contains("experiment");
+    const std::string run =
+        json_dump(record["id"]) + json_dump(record.value("experiment", Record()));
+    const auto [known, is_new] =
+        read ? first.try_emplace(run, averaged.size()) : std::pair(first.end(), true);
+    if (is_new) {
+      averaged.push_back(line);
+    }
+    for (const auto& [metric, value] : record["measured"].items()) {
+      if (read && value.is_number()) {
+        values[{known->second, metric}].push_back(value.get<double>());
+      }
+    }
+  }
+  for (const auto& [place, measured] : values) {
+    Record& record = averaged[place.first].record;
+    record["measured"][place.second] = sum_over(measured) / static_cast<double>(measured.size());
+    if (measured.size() > 1 && place.second == "step_time_s") {
+      const auto [least, most] = std::ranges::minmax(measured);
+      record["notes"] = "mean of " + std::to_string(measured.size()) + " rows, " +
+                        decimals(least, 3) + " to " + decimals(most, 3) + " s";
+    }
+  }
+  return averaged;
+}
+
 }  // namespace
 
 const Importers& all_importers() {
@@ -192,7 +228,15 @@ std::vector<RecordLine> import_records(const std::string& text, const std::strin
     reader.read_lines(text);
   }
   std::vector<RecordLine> records = reader.finished();
-  return format.repeats == Repeats::kMerged ? repeats_merged(records) : records;
+  switch (format.repeats) {
+    case Repeats::kMerged:
+      return repeats_merged(records);
+    case Repeats::kAveraged:
+      return repeats_averaged(records);
+    case Repeats::kApart:
+      break;
+  }
+  return records;
 }
 
 std::string to_json_lines(const std::vector<RecordLine>& records) {

@@ -59,6 +59,20 @@ constexpr std::string_view kTimedOperator =
     R"row({"kind": "gemm", "gpu": "h200_sxm", "m": 8192, "n": 8192, "k": 8192, )row"
     R"row("dtype": "bf16", "s": 0.0014446661631266275})row";
 
+constexpr std::string_view kTorchtitanStep =
+    R"row({"case": "titan_8b_16l_sel_compile", "framework": "torchtitan 2026-03-20 34f705ba4", )row"
+    R"row("torch": "2.11.0+cu130", "gpu": "NVIDIA H100 80GB HBM3", "world": 2, )row"
+    R"row("step_s": 0.52553790807724, "steps": 19, "peak_alloc_bytes": [39979134976, 39979134976], )row"
+    R"row("model": "llama3", "flavor": "8B", "changes": {"layers": 16, "seq": 8192, "lbs": 1, )row"
+    R"row("ac": "selective", "compile": 1}})row";
+
+constexpr std::string_view kHuggingFaceStep =
+    R"row({"case": "hf_8b_6l", "framework": "transformers 5.17.0 Trainer, accelerate 1.15.0", )row"
+    R"row("software": "torchtitan_eager", "torch": "2.11.0+cu130", )row"
+    R"row("gpu": "NVIDIA H100 80GB HBM3", "world": 1, "layers": 6, "seq": 4096, )row"
+    R"row("batch": 2, "settings": {"n": 1}, "step_s": 0.2562177073000001, )row"
+    R"row("peak_alloc_bytes": 56880258048})row";
+
 constexpr std::string_view kGroupedGemm =
     R"row({"op": "gate_up", "groups": 8, "m_total": 8192, "n": 28672, "k": 4096, )row"
     R"row("dtype": "bf16", "kind": "fwd", "s": 0.00245687468846639, "state": "warm"})row";
@@ -160,6 +174,18 @@ constexpr Syntax kCsv = Syntax::kCsv;
 constexpr auto kFormats = std::to_array<MeasurementFormat>({
     {"training runs", kJson, {"parallel", "measured"}, kTrainingRun, &read_training_run},
     {"measured steps", kJson, {"case", "arch"}, kMeasuredStep, &read_measured_step},
+    {"torchtitan steps",
+     kJson,
+     {"case", "framework", "flavor", "changes", "step_s"},
+     kTorchtitanStep,
+     &read_torchtitan_step,
+     Repeats::kAveraged},
+    {"Hugging Face steps",
+     kJson,
+     {"case", "framework", "settings", "step_s"},
+     kHuggingFaceStep,
+     &read_hugging_face_step,
+     Repeats::kAveraged},
     {"host times", kJson, {"op", "s", "cpu", "torch"}, kHostTime, &read_host_time},
     {"grouped GEMM",
      kJson,

@@ -74,7 +74,9 @@ enum class Syntax { kJsonLines, kCsv };
 using ReadStatedRow = void (*)(const nlohmann::json& row, ProfileCache& profiles,
                                std::vector<Record>& records);
 
-enum class Repeats { kApart, kMerged };  // merged: rows of one operator are judged on their median
+// Merged: rows of one operator are judged on their median. Averaged: those of one run on their
+// mean.
+enum class Repeats { kApart, kMerged, kAveraged };
 
 struct MeasurementFormat {
   std::string_view name;

@@ -16,7 +16,14 @@ namespace stepcast {
 namespace {
 
 constexpr std::size_t kLargestSteps = 16U << 20U;  // bytes
-constexpr const char* kStepsFile = "steps.jsonl";
+
+// Files of steps that a trace's case may stand in.
+struct StepsFile {
+  const char* name;
+  ReadStatedRow read;
+};
+constexpr std::array kStepsFiles = {StepsFile{"steps.jsonl", &read_measured_step},
+                                    StepsFile{"torchtitan_steps.jsonl", &read_torchtitan_step}};
 
 // "dense_fsdpN.json.gz" and "trace_dense_fsdpN.json.gz" -> "dense_fsdpN"
 std::string case_of(const std::filesystem::path& file) {
@@ -31,8 +38,8 @@ std::string case_of(const std::filesystem::path& file) {
 }
 
 // Of the case in a file of steps; empty without it.
-std::optional<Experiment> step_in(const std::filesystem::path& steps, const std::string& wanted,
-                                  ProfileCache& profiles) {
+std::optional<Experiment> step_in(const std::filesystem::path& steps, ReadStatedRow read_row,
+                                  const std::string& wanted, ProfileCache& profiles) {
   if (!std::filesystem::is_regular_file(steps)) {
     return std::nullopt;
   }
@@ -44,7 +51,7 @@ std::optional<Experiment> step_in(const std::filesystem::path& steps, const std:
       continue;
     }
     std::vector<Record> records;
-    read_measured_step(row, profiles, records);
+    read_row(row, profiles, records);
     const MeasuredRow read = read_imported({records.front(), steps.string(), 1}, profiles);
     if (const auto* run = std::get_if<MeasuredRun>(&read); run != nullptr && run->experiment) {
       return run->experiment;
@@ -57,20 +64,30 @@ Experiment step_of(const std::filesystem::path& file, ProfileCache& profiles) {
   const std::string wanted = case_of(file);
   const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
   for (const std::filesystem::path& place : {folder, folder.parent_path()}) {
-    if (std::optional<Experiment> found = step_in(place / kStepsFile, wanted, profiles)) {
-      return std::move(*found);
+    for (const StepsFile& steps : kStepsFiles) {
+      if (std::optional<Experiment> found =
+              step_in(place / steps.name, steps.read, wanted, profiles)) {
+        return std::move(*found);
+      }
     }
   }
   throw ConfigError(
       {file.string(), 0, 0},
       "which step this trace is of is not known: neither its folder nor the one above "
       "has a " +
-          std::string(kStepsFile) + " with the case '" + wanted + "'; give --experiment FILE");
+          std::string(kStepsFiles.front().name) + " with the case '" + wanted +
+          "'; give --experiment FILE");
 }
 
 // All-to-all kernels wait for the slowest rank, and so do messages of a pipeline.
 bool waits(StepCategory category) {
   return category == StepCategory::kAllToAll || category == StepCategory::kSendRecv;
+}
+
+// Copies to and from the host and memory set have no price; those beside an update may have one.
+bool is_priced(StepCategory category, const PredictedStep& predicted) {
+  const bool copies = predicted.device_time[static_cast<std::size_t>(category)] > Seconds{};
+  return category == StepCategory::kCopies ? copies : category != StepCategory::kOther;
 }
 
 class TraceRows {
@@ -125,7 +142,7 @@ std::vector<ValidationRow> trace_rows(const std::filesystem::path& file,
   rows.add(Metric::kStepTime, "", trace.step, predicted.step);
   for (std::size_t i = 0; i < kStepCategories; ++i) {
     const auto category = static_cast<StepCategory>(i);
-    if (category != StepCategory::kOther) {
+    if (is_priced(category, predicted)) {
       rows.add(Metric::kCategoryTime, name(category), trace.device_time[i],
                predicted.device_time[i], waits(category) ? ", with waiting" : "");
     }

@@ -47,24 +47,33 @@ class StepReader {
     return call.op < 0 ? nullptr : &recording_.operators[static_cast<std::size_t>(call.op)];
   }
 
+  // What a call works on, and the operator that says so, below 0: none.
+  struct ShapedCall {
+    std::optional<WorkShape> shape;
+    std::int32_t op = -1;
+  };
+
   // Of the innermost operator that has one for the kernel's category.
-  std::optional<WorkShape> shape_of(const DeviceCall& call) {
+  ShapedCall shape_of(const DeviceCall& call) {
     if (call.collective >= 0) {
-      const RecordedCollective& carried =
-          recording_.collectives[static_cast<std::size_t>(call.collective)];
-      return work_shape(call.category,
-                        CollectiveSizes{carried.in_elements, carried.out_elements, carried.ranks,
-                                        recording_.texts.text(carried.dtype)});
+      const RecordedCollective& carried = carried_by(call);
+      return {work_shape(call.category,
+                         CollectiveSizes{carried.in_elements, carried.out_elements, carried.ranks,
+                                         recording_.texts.text(carried.dtype)}),
+              call.op};
     }
-    constexpr int kFarthest = 16;  // callers
-    const HostOperator* op = operator_of(call);
-    for (int i = 0; op != nullptr && i < kFarthest; ++i) {
-      if (std::optional<WorkShape> shape = shape_of(call.category, *op)) {
-        return shape;
+    std::int32_t place = call.op;
+    for (int i = 0; place >= 0 && i < kFarthestCaller; ++i) {
+      const HostOperator& op = recording_.operators[static_cast<std::size_t>(place)];
+      if (const std::optional<WorkShape> shape = shape_of(call.category, op)) {
+        return {shape, place};
       }
-      op = op->parent < 0 ? nullptr : &recording_.operators[static_cast<std::size_t>(op->parent)];
+      place = op.parent;
     }
-    return std::nullopt;
+    return {std::nullopt, call.op};
+  }
+  [[nodiscard]] const RecordedCollective& carried_by(const DeviceCall& call) const {
+    return recording_.collectives[static_cast<std::size_t>(call.collective)];
   }
 
   // Remembered by category, name and shapes.
@@ -80,16 +89,32 @@ class StepReader {
     return known->second;
   }
 
+  // The operator's; of what a hook of FSDP runs "aten::copy_ in pre_forward".
   [[nodiscard]] std::string name_of(const DeviceCall& call) const {
     const HostOperator* op = operator_of(call);
-    return op == nullptr || call.collective >= 0
-               ? short_kernel_name(recording_.texts.text(call.name))
-               : recording_.texts.text(op->name);
+    const std::string hook = call.category == StepCategory::kFsdpCopies ? hook_of(call) : "";
+    const bool by_kernel = op == nullptr || call.collective >= 0 ||
+                           recording_.texts.text(op->name).starts_with(kFsdpMark);
+    return (by_kernel ? short_kernel_name(recording_.texts.text(call.name))
+                      : recording_.texts.text(op->name)) +
+           (hook.empty() ? "" : " in " + hook);
+  }
+  [[nodiscard]] std::string hook_of(const DeviceCall& call) const {
+    std::int32_t place = call.op;
+    for (int i = 0; place >= 0 && i < kFarthestCaller; ++i) {
+      const HostOperator& op = recording_.operators[static_cast<std::size_t>(place)];
+      const std::string& name = recording_.texts.text(op.name);
+      if (name.starts_with(kFsdpMark)) {
+        return name.substr(kFsdpMark.size());
+      }
+      place = op.parent;
+    }
+    return "";
   }
 
   // Adds the call to its row and gives the row's place. The kernels of one operator are one call.
   std::size_t count(const DeviceCall& call, MeasuredStep& step) {
-    const std::optional<WorkShape> shape = shape_of(call);
+    const auto [shape, shaped_by] = shape_of(call);
     const std::string name = name_of(call);
     const auto [known, is_new] =
         rows_.try_emplace(CallKind{call.category, shape, shape ? "" : name}, step.operators.size());
@@ -102,8 +127,8 @@ class StepReader {
     }
     TracedOperator& row = step.operators[known->second];
     std::int32_t& last = last_operator_[known->second];
-    row.calls += call.op < 0 || call.op != last || call.collective >= 0 ? 1 : 0;
-    last = call.op;
+    row.calls += shaped_by < 0 || shaped_by != last || call.collective >= 0 ? 1 : 0;
+    last = shaped_by;
     ++row.kernels;
     row.time += Seconds(call.end - call.start);
     return known->second;
@@ -128,12 +153,19 @@ class StepReader {
     added.category = call.category;
     added.shape = step.operators[row].shape;
     if (call.collective >= 0) {
-      name_ranks(recording_.collectives[static_cast<std::size_t>(call.collective)], added);
+      name_ranks(carried_by(call), added);
+      note_launch(carried_by(call).launch, step.operators[row]);
     }
     added.order = orders_[{added.group, added.source, added.destination}]++;
     added.start = Seconds(call.start - origin);
     added.time = Seconds(call.end - call.start);
     added.row = row;
+  }
+
+  static void note_launch(const KernelLaunch& launch, TracedOperator& row) {
+    const bool first = row.kernels == 1;
+    row.launch = first || row.launch == launch ? launch : KernelLaunch{};
+    row.protocol = protocol_of_launch(row.launch);
   }
 
   [[nodiscard]] TracedStream stream_of(std::int64_t id,
@@ -158,23 +190,19 @@ class StepReader {
   std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::int64_t> orders_;
 };
 
-// Of each row's collectives, as of the categories (step_trace.hpp).
 void add_waiting(MeasuredStep& step) {
-  std::vector<std::vector<double>> durations(step.operators.size());
+  std::vector<LoneCall> calls;
   for (const TracedCollective& call : step.collectives) {
-    durations[call.row].push_back(call.time.value());
+    const double bytes = call.shape ? bytes_of(*call.shape) : 0.0;
+    const double start = call.start.value();
+    calls.push_back({call.category, call.group, bytes, start, start + call.time.value()});
   }
-  std::vector<Seconds> usual;
-  usual.reserve(durations.size());
-  for (const std::vector<double>& of_row : durations) {
-    usual.emplace_back(usual_duration(of_row));
+  const std::vector<CallTime> times = lone_waiting(calls, step.computing);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    step.collectives[i].waiting = times[i].waiting;
+    step.collectives[i].least = times[i].least;
   }
-  for (TracedCollective& call : step.collectives) {
-    if (call.shape) {
-      call.waiting = max(Seconds{}, call.time - usual[call.row]);
-      step.operators[call.row].waiting += call.waiting;
-    }
-  }
+  sum_waiting(step);
 }
 
 // Most time first; the collectives follow their rows.
@@ -219,7 +247,6 @@ MeasuredStep measured_step(const TraceRecording& recording, const std::string& f
   }
   StepReader(recording).read(chosen, step);
   add_waiting(step);
-  step.exposed_waiting = exposed_waiting(step.computing, step.collectives);
   sort_operators(step);
   return step;
 }
@@ -260,6 +287,20 @@ Seconds exposed_waiting(const BusyTimes& computing, const std::vector<TracedColl
     edges.push_back({start + call.time.value(), -1, 0});
   }
   return Seconds(exposed_time(std::move(edges)));
+}
+
+void sum_waiting(MeasuredStep& step) {
+  step.summary.waiting = step.summary.slowed = {};
+  for (TracedOperator& row : step.operators) {
+    row.waiting = row.slowed = Seconds{};
+  }
+  for (const TracedCollective& call : step.collectives) {
+    step.operators[call.row].waiting += call.waiting;
+    step.operators[call.row].slowed += call.slowed();
+    step.summary.waiting[static_cast<std::size_t>(call.category)] += call.waiting;
+    step.summary.slowed[static_cast<std::size_t>(call.category)] += call.slowed();
+  }
+  step.exposed_waiting = exposed_waiting(step.computing, step.collectives);
 }
 
 }  // namespace stepcast

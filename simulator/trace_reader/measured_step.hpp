@@ -7,9 +7,9 @@
 // from its first call on the device to that of the next one where that was recorded, else to the
 // end of its last. Without marks the whole trace is one step.
 //
-// A collective's kernel runs from its own rank's arrival. What it takes beyond the lower quartile
-// of its like, of four or more, counts as waiting for other ranks; with the traces of all of them
-// it is known exactly (rank_waiting.hpp).
+// A collective's kernel runs from its own rank's arrival. What it waits for other ranks is told by
+// the least of its like (call_waiting.hpp); with the traces of all of them it is known exactly
+// (rank_waiting.hpp).
 #pragma once
 
 #include <optional>
@@ -29,7 +29,10 @@ struct TracedOperator {
   std::int64_t calls = 0;
   std::int64_t kernels = 0;
   Seconds time;
-  Seconds waiting;  // of it
+  Seconds waiting;                   // of it
+  Seconds slowed;                    // of it: beyond the least of its like, not known to wait
+  KernelLaunch launch;               // of its collectives, where all have the same
+  std::optional<Protocol> protocol;  // which that tells
 };
 
 struct TracedStream {
@@ -51,7 +54,10 @@ struct TracedCollective {
   Seconds start;           // from the first call of the step
   Seconds time;
   Seconds waiting;
+  Seconds least;        // of its like
   std::size_t row = 0;  // place in MeasuredStep::operators
+
+  [[nodiscard]] Seconds slowed() const { return max(Seconds{}, time - waiting - least); }
 };
 
 struct MeasuredStep {
@@ -84,5 +90,8 @@ std::string short_kernel_name(const std::string& name);
 // waiting, is spent waiting. Exposed is what of these parts lies beside no computation and no
 // transfer.
 Seconds exposed_waiting(const BusyTimes& computing, const std::vector<TracedCollective>& calls);
+
+// The sums of a step from what its collectives wait.
+void sum_waiting(MeasuredStep& step);
 
 }  // namespace stepcast

@@ -98,19 +98,6 @@ RankTotals totals_of(const MeasuredStep& step, const std::string& file) {
   return totals;
 }
 
-// The sums of a step from its calls.
-void sum_waiting(MeasuredStep& step) {
-  step.summary.waiting = {};
-  for (TracedOperator& row : step.operators) {
-    row.waiting = Seconds{};
-  }
-  for (const TracedCollective& call : step.collectives) {
-    step.operators[call.row].waiting += call.waiting;
-    step.summary.waiting[static_cast<std::size_t>(call.category)] += call.waiting;
-  }
-  step.exposed_waiting = exposed_waiting(step.computing, step.collectives);
-}
-
 Seconds total_waiting(const WaitedCollective& row) { return sum_over(row.waiting); }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "stepcast/model/op_purpose.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -27,6 +29,17 @@ constexpr std::array kPatterns = {
     Pattern{"FusedAdam", "", Category::kOptimizer},
     Pattern{"multi_tensor_apply", "Adam", Category::kOptimizer},
     Pattern{"multi_tensor_apply", "Copy", Category::kCopies},
+    Pattern{"multi_tensor_apply", "LpNorm", Category::kClipping},
+    Pattern{"multi_tensor_apply", "BinaryOpScalarTensor", Category::kClipping},
+    Pattern{"multi_tensor_apply", "L2Norm", Category::kClipping},
+    Pattern{"multi_tensor_apply", "ScaleFunctor", Category::kClipping},
+    Pattern{"flex_attention_backward", "triton_tem", Category::kAttentionBackward},
+    Pattern{"flex_attention", "triton_tem", Category::kAttentionForward},
+    Pattern{"flex_attention_backward", "norm", Category::kMemoryBound},
+    Pattern{"flex_attention_backward", "triton_red", Category::kAttentionBackward},
+    Pattern{"flex_attention_backward", "triton_per", Category::kAttentionBackward},
+    Pattern{"triton_tem", "grouped_mm", Category::kGroupedGemm},
+    Pattern{"triton_tem", "mm", Category::kGemm},
     Pattern{"flash_bprop", "", Category::kAttentionBackward},
     Pattern{"flash_fprop", "", Category::kAttentionForward},
     Pattern{"flash_bwd", "", Category::kAttentionBackward},
@@ -50,19 +63,24 @@ constexpr std::array kPatterns = {
     Pattern{"Cijk_", "", Category::kGemm},
     Pattern{"cutlass", "gemm", Category::kGemm},
     Pattern{"gemm", "", Category::kGemm},
-    Pattern{"chunk_cat", "", Category::kCopies},
-    Pattern{"split_with_sizes_copy", "", Category::kCopies},
-    Pattern{"CatArrayBatchedCopy", "", Category::kCopies},
-    Pattern{"direct_copy_kernel", "", Category::kCopies},
-    Pattern{"bfloat16_copy_kernel", "", Category::kCopies},
-    Pattern{"float16_copy_kernel", "", Category::kCopies},
-    Pattern{"FillFunctor", "", Category::kCopies},
+    Pattern{"expert_rows", "", Category::kExpertRows},
+    Pattern{"_permute_kernel", "", Category::kExpertRows},
+    Pattern{"_unpermute_kernel", "", Category::kExpertRows},
+    Pattern{"_sort_chunks_by_map", "", Category::kExpertRows},
+    Pattern{"chunk_cat", "", Category::kFsdpCopies},
+    Pattern{"split_with_sizes_copy", "", Category::kFsdpCopies},
+    Pattern{"CatArrayBatchedCopy", "", Category::kMemoryBound},
+    Pattern{"direct_copy_kernel", "", Category::kMemoryBound},
+    Pattern{"bfloat16_copy_kernel", "", Category::kMemoryBound},
+    Pattern{"float16_copy_kernel", "", Category::kMemoryBound},
+    Pattern{"FillFunctor", "", Category::kMemoryBound},
     Pattern{"Memcpy", "", Category::kCopies},
     Pattern{"Memset", "", Category::kCopies},
     Pattern{"triton_", "", Category::kMemoryBound},
     Pattern{"elementwise", "", Category::kMemoryBound},
     Pattern{"reduce_kernel", "", Category::kMemoryBound},
     Pattern{"indexFunc", "", Category::kMemoryBound},
+    Pattern{"indexing_backward", "", Category::kMemoryBound},
     Pattern{"indexSelect", "", Category::kMemoryBound},
     Pattern{"gather", "", Category::kMemoryBound},
     Pattern{"scatter", "", Category::kMemoryBound},
@@ -76,6 +94,8 @@ constexpr std::array kPatterns = {
     Pattern{"TopK", "", Category::kMemoryBound},
     Pattern{"scan", "", Category::kMemoryBound},
     Pattern{"histogram", "", Category::kMemoryBound},
+    Pattern{"Histogram", "", Category::kMemoryBound},
+    Pattern{"nll_loss", "", Category::kMemoryBound},
 };
 
 struct CollectiveName {
@@ -91,18 +111,38 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Copies that a compiler generated bear its name like all of its kernels.
-Category category_of_work(const MemoryBound& work) {
+// Copies that a compiler generated bear its name like all of its kernels; FSDP alone concatenates.
+Category category_of_copy(const MemoryBound& work, Block block) {
+  if (work.implementation == Implementation::kCompiled || is_of_model(block)) {
+    return Category::kMemoryBound;
+  }
+  return work.kind == MemoryBoundKind::kConcatenate ? Category::kFsdpCopies : Category::kCopies;
+}
+
+Category category_by_family(const MemoryBound& work, Block block) {
   switch (family_of(work.kind)) {
     case KernelFamily::kUpdate:
       return Category::kOptimizer;
     case KernelFamily::kCopy:
-      return work.implementation == Implementation::kCompiled ? Category::kMemoryBound
-                                                              : Category::kCopies;
+      return category_of_copy(work, block);
     case KernelFamily::kElementwise:
       break;
   }
   return Category::kMemoryBound;
+}
+
+Category category_of_work(const MemoryBound& work, const Op& op) {
+  switch (purpose_of(op.id)) {
+    case OpPurpose::kClips:
+      return Category::kClipping;
+    case OpPurpose::kFsdpCopies:
+      return Category::kFsdpCopies;
+    case OpPurpose::kExpertRows:
+      return Category::kExpertRows;
+    case OpPurpose::kComputes:
+      break;
+  }
+  return category_by_family(work, op.block);
 }
 
 template <typename Mixer>
@@ -134,19 +174,20 @@ StepCategory category_of_kernel(std::string_view kernel, std::string_view collec
 
 StepCategory category_of(const Op& op) {
   struct Visitor {
+    const Op& op;
     Category operator()(const Gemm&) const { return Category::kGemm; }
     Category operator()(const GroupedGemm&) const { return Category::kGroupedGemm; }
     Category operator()(const Attention& attention) const { return of_attention(attention); }
     Category operator()(const LinearAttention& mixer) const { return of_attention(mixer); }
     Category operator()(const SparseAttention& mixer) const { return of_attention(mixer); }
     Category operator()(const IndexScores& scores) const { return of_attention(scores); }
-    Category operator()(const MemoryBound& work) const { return category_of_work(work); }
+    Category operator()(const MemoryBound& work) const { return category_of_work(work, op); }
     Category operator()(const Collective& work) const {
       return kOfCollectives[static_cast<std::size_t>(work.op)];
     }
     Category operator()(const ExpertExchange&) const { return Category::kAllToAll; }
   };
-  return std::visit(Visitor{}, op.work);
+  return std::visit(Visitor{op}, op.work);
 }
 
 }  // namespace stepcast

@@ -23,7 +23,7 @@ void sort_by_difference(std::vector<ComparedRow>& rows) {
 
 void sort_by_time(std::vector<ComparedRow>& rows) {
   std::ranges::stable_sort(rows, std::ranges::greater{},
-                           [](const ComparedRow& row) { return row.measured + row.predicted; });
+                           [](const ComparedRow& row) { return row.busy() + row.predicted; });
 }
 
 std::vector<ComparedRow> traced_rows(const MeasuredStep& step) {
@@ -36,6 +36,9 @@ std::vector<ComparedRow> traced_rows(const MeasuredStep& step) {
     row.traced_calls = static_cast<double>(op.calls);
     row.measured = op.time;
     row.waiting = op.waiting;
+    row.slowed = op.slowed;
+    row.launch = op.launch;
+    row.protocol = op.protocol;
   }
   return rows;
 }
@@ -71,32 +74,52 @@ void merge(const ComparedRow& ours, ComparedRow& row) {
   row.predicted += ours.predicted;
 }
 
-// How far apart the sizes of two collectives are, of the larger; more than 1 where they cannot be
-// one.
+constexpr double kNever = 2.0;  // a distance: it is not the same work
+
+// How far apart the sizes of two collectives are, of as much as padding may add.
 double distance(const ComparedRow& traced, const ComparedRow& ours) {
-  constexpr double kNever = 2.0;
+  constexpr double kMostPadding = 0.05;  // of the larger
   if (traced.category != ours.category || !is_communication(ours.category) || !traced.shape ||
       !ours.shape || ranks_of(*traced.shape) != ranks_of(*ours.shape)) {
     return kNever;
   }
   const double a = bytes_of(*traced.shape);
   const double b = bytes_of(*ours.shape);
-  return a > 0.0 && b > 0.0 ? std::abs(a - b) / std::max(a, b) : kNever;
+  const double apart =
+      a > 0.0 && b > 0.0 ? std::abs(a - b) / (kMostPadding * std::max(a, b)) : kNever;
+  return apart < 1.0 ? apart : kNever;
+}
+
+// How far apart the rows of two grouped products are, of as many as padding may add: each group
+// begins at a multiple of 8, 16 or 32 rows.
+double padding(const ComparedRow& traced, const ComparedRow& ours) {
+  constexpr std::int64_t kMostOfGroup = 32;
+  if (ours.category != StepCategory::kGroupedGemm || traced.category != ours.category ||
+      !traced.shape) {
+    return kNever;
+  }
+  WorkShape padded = *ours.shape;
+  padded.sizes[1] = traced.shape->sizes[1];
+  const std::int64_t added = traced.shape->sizes[1] - ours.shape->sizes[1];
+  const std::int64_t most = kMostOfGroup * ours.shape->sizes[0];
+  return padded == *traced.shape && added >= 0 && added <= most
+             ? static_cast<double>(added) / static_cast<double>(most)
+             : kNever;
 }
 
 // The row of the trace that is the same work; -1: none is.
 std::ptrdiff_t same_work(const std::vector<ComparedRow>& traced, const ComparedRow& ours) {
-  constexpr double kPadding = 0.05;
   if (!ours.shape) {
     return -1;
   }
   std::ptrdiff_t best = -1;
-  double nearest = kPadding;
+  double nearest = kNever;
   for (std::size_t i = 0; i < traced.size(); ++i) {
     if (traced[i].shape == ours.shape) {
       return static_cast<std::ptrdiff_t>(i);
     }
-    if (const double apart = distance(traced[i], ours); apart < nearest) {
+    const double apart = std::min(distance(traced[i], ours), padding(traced[i], ours));
+    if (apart < nearest) {
       nearest = apart;
       best = static_cast<std::ptrdiff_t>(i);
     }
@@ -125,8 +148,8 @@ void compare_operators(StepComparison& result) {
   for (ComparedRow& row : rows) {
     const bool both = row.traced_calls > 0.0 && row.our_calls > 0.0;
     if (has_shapes(row.category)) {
-      all += row.measured;
-      matched += both ? row.measured : Seconds{};
+      all += row.busy();
+      matched += both ? row.busy() : Seconds{};
     }
     std::vector<ComparedRow>& list = !has_shapes(row.category) ? result.without_shape
                                      : both                    ? result.operators
@@ -148,6 +171,7 @@ void compare_categories(StepComparison& result) {
     row.category = static_cast<StepCategory>(i);
     row.measured = measured.device_time[i];
     row.waiting = measured.waiting[i];
+    row.slowed = measured.slowed[i];
     row.predicted = result.input.predicted.device_time[i];
     if (row.measured > Seconds{} || row.predicted > Seconds{}) {
       result.categories.push_back(std::move(row));

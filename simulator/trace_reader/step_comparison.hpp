@@ -2,8 +2,10 @@
 // A measured step beside the projection of the same pipeline rank, row by row.
 //
 // Operators are the same where their work is (work_shape.hpp); collectives also where their sizes
-// differ by less than 5 %, since software pads. What memory bounds is compared by category alone.
-// Times are device time: kernels on several streams count each for itself. Wall time has four
+// differ by less than 5 %, and grouped products where the trace has at most 32 rows more for each
+// group, since software pads. What memory bounds is compared by category alone. Times are device
+// time: kernels on several streams count each for itself. The projection waits for no peer's host:
+// it is compared with what is measured without waiting. Wall time has four
 // rows, which add up to the step: computation, exposed communication, the part of it that waits for
 // other ranks apart, and idle. The projection waits for no rank but in a pipeline, and calls that
 // idle; a trace calls it waiting where the receiver's kernel runs already.
@@ -29,9 +31,13 @@ struct ComparedRow {
   double our_calls = 0.0;
   Seconds measured;
   Seconds waiting;  // of it, for other ranks
+  Seconds slowed;   // of it, beyond the least of its like and not known to wait
   Seconds predicted;
+  KernelLaunch launch;  // of a collective in the trace
+  std::optional<Protocol> protocol;
 
-  [[nodiscard]] Seconds difference() const { return predicted - measured; }
+  [[nodiscard]] Seconds busy() const { return measured - waiting; }
+  [[nodiscard]] Seconds difference() const { return predicted - busy(); }
 };
 
 // Part of the wall time of the step.
@@ -68,7 +74,8 @@ struct StepComparison {
   std::vector<ComparedRow> only_ours;
   std::vector<ComparedRow> without_shape;  // compared by category alone, of either side
   std::vector<ComparedStream> our_streams;
-  // Of the measured time of operators that have a shape, the part that the projection has too.
+  // Of the measured time of operators that have a shape, without waiting, the part that the
+  // projection has too.
   double matched_share = 0.0;
 
   // Of the step; empty where nothing was projected.

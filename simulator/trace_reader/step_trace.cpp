@@ -2,11 +2,10 @@
 #include "trace_reader/step_trace.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <map>
 
 #include "stepcast/base/sum.hpp"
 #include "trace_reader/compressed_stream.hpp"
+#include "trace_reader/work_shape.hpp"
 
 namespace stepcast {
 namespace {
@@ -15,21 +14,21 @@ double length(const BusyTimes& times) {
   return sum_over(times, [](const auto& time) { return time.second - time.first; });
 }
 
-CategoryTimes waiting_in(const std::vector<DeviceSpan>& spans) {
-  std::map<std::pair<StepCategory, double>, std::vector<double>> calls;
+void add_waiting(const std::vector<DeviceSpan>& spans, const BusyTimes& computing,
+                 StepTrace& trace) {
+  std::vector<LoneCall> calls;
   for (const DeviceSpan& span : spans) {
-    if (is_communication(span.category) && span.elements > 0.0) {
-      calls[{span.category, span.elements}].push_back(span.end - span.start);
+    if (is_communication(span.category)) {
+      calls.push_back({span.category, span.group, span.bytes, span.start, span.end});
     }
   }
-  CategoryTimes waiting{};
-  for (const auto& [kind, durations] : calls) {
-    const double usual = usual_duration(durations);
-    for (const double duration : durations) {
-      waiting[static_cast<std::size_t>(kind.first)] += Seconds(std::max(0.0, duration - usual));
-    }
+  const std::vector<CallTime> times = lone_waiting(calls, computing);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const auto category = static_cast<std::size_t>(calls[i].category);
+    trace.waiting[category] += times[i].waiting;
+    trace.slowed[category] +=
+        Seconds(calls[i].end - calls[i].start) - times[i].least - times[i].waiting;
   }
-  return waiting;
 }
 
 }  // namespace
@@ -42,21 +41,16 @@ void add_busy(double start, double end, BusyTimes& times) {
   }
 }
 
-double usual_duration(std::vector<double> durations) {
-  constexpr std::size_t kFew = 4;
-  if (durations.size() < kFew) {
-    return std::numeric_limits<double>::infinity();
-  }
-  std::ranges::sort(durations);
-  return durations[durations.size() / 4];
-}
-
 DeviceSpan span_of(const DeviceCall& call, const TraceRecording& recording) {
   DeviceSpan span{call.category, call.start, call.end};
   if (call.collective >= 0) {
     const RecordedCollective& carried =
         recording.collectives[static_cast<std::size_t>(call.collective)];
-    span.elements = carried.in_elements + carried.out_elements;
+    const std::optional<WorkShape> shape = work_shape(
+        call.category, CollectiveSizes{carried.in_elements, carried.out_elements, carried.ranks,
+                                       recording.texts.text(carried.dtype)});
+    span.bytes = shape ? bytes_of(*shape) : 0.0;
+    span.group = recording.texts.text(carried.group);
   }
   return span;
 }
@@ -103,7 +97,7 @@ StepTrace summary_of(std::vector<DeviceSpan> spans) {
       add_busy(span.start, span.end, computing);
     }
   }
-  trace.waiting = waiting_in(spans);
+  add_waiting(spans, computing, trace);
   const double busy = length(all);
   trace.step = Seconds(all.empty() ? 0.0 : all.back().second - all.front().first);
   trace.exposed_communication = Seconds(busy - length(computing));

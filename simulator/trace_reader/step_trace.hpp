@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <istream>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "trace_reader/call_waiting.hpp"
 #include "trace_reader/step_categories.hpp"
 #include "trace_reader/trace_recording.hpp"
 
@@ -22,16 +22,18 @@ struct DeviceSpan {
   StepCategory category = StepCategory::kOther;
   double start = 0.0;
   double end = 0.0;
-  double elements = 0.0;  // in and out of a collective; 0: not stated
+  double bytes = 0.0;      // of a collective's full tensor; 0: not stated
+  std::string group = {};  // of its ranks
 };
 
 struct StepTrace {
   std::size_t spans = 0;
   Seconds step;  // from the first start to the last end
   CategoryTimes device_time{};
-  // Of it, what collectives took beyond the lower quartile of those of their kind and size: a
-  // kernel of a collective runs from its own rank's arrival, so it waits for the others.
+  // Of it, what collectives waited for their peers, and what they took beyond the least of their
+  // like besides (call_waiting.hpp).
   CategoryTimes waiting{};
+  CategoryTimes slowed{};
   Seconds exposed_communication;
   Seconds idle;
 };
@@ -43,9 +45,6 @@ bool is_step_trace(const std::filesystem::path& file);
 // Throws ConfigError for what is no such trace, is damaged, or holds no span of a device.
 StepTrace read_step_trace(const std::filesystem::path& file);
 
-// Seconds from any origin; sorted and apart.
-using BusyTimes = std::vector<std::pair<double, double>>;
-
 // Adds what begins at `start`, no earlier than all before it.
 void add_busy(double start, double end, BusyTimes& times);
 
@@ -53,10 +52,6 @@ DeviceSpan span_of(const DeviceCall& call, const TraceRecording& recording);
 std::vector<DeviceSpan> device_spans(const TraceRecording& recording);
 // Of a text; `file` is for messages.
 std::vector<DeviceSpan> device_spans(std::istream& stream, const std::string& file);
-
-// What a collective takes that waits for no other rank: the lower quartile of like calls, infinite
-// where they are too few to have one.
-double usual_duration(std::vector<double> durations);
 
 // A change in how much runs that hides, and how much that may be hidden.
 struct BusyEdge {

@@ -27,6 +27,8 @@ struct KnownKey {
 };
 constexpr std::string_view kArguments = "args";
 constexpr std::string_view kInputDims = "Input Dims";
+constexpr std::string_view kGrid = "grid";
+constexpr std::string_view kBlock = "block";
 constexpr std::array kEventKeys = {
     KnownKey{"ph", &TraceEvent::phase},     KnownKey{"cat", &TraceEvent::category},
     KnownKey{"name", &TraceEvent::name},    KnownKey{"pid", &TraceEvent::process},
@@ -38,6 +40,8 @@ constexpr std::array kArgumentKeys = {
     KnownKey{"External id", &TraceEvent::external},
     KnownKey{"external id", &TraceEvent::external},
     KnownKey{kInputDims, {}},
+    KnownKey{kGrid, {}},
+    KnownKey{kBlock, {}},
     KnownKey{"Collective name", &CollectiveCall::name},
     KnownKey{"Process Group Name", &CollectiveCall::group},
     KnownKey{"Process Group Ranks", &CollectiveCall::members},
@@ -128,8 +132,8 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
     const bool list = events_ && arguments_ && depth_ == kInArguments + 1;
     if (captured_ != nullptr) {
       open_list();
-    } else if (list && is_field(kInputDims)) {
-      captured_ = &event_.input_dims;
+    } else if (std::string* const text = list ? list_of_field() : nullptr; text != nullptr) {
+      captured_ = text;
       captured_->clear();
       open_list();
     }
@@ -193,6 +197,13 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
   [[nodiscard]] bool in_event() const { return events_ && depth_ == kInEvent; }
   [[nodiscard]] bool in_arguments() const {
     return events_ && depth_ == kInArguments && arguments_;
+  }
+  // Where the list that the field holds is kept; null: nowhere.
+  [[nodiscard]] std::string* list_of_field() {
+    return is_field(kInputDims) ? &event_.input_dims
+           : is_field(kGrid)    ? &event_.grid
+           : is_field(kBlock)   ? &event_.block
+                                : nullptr;
   }
   [[nodiscard]] bool is_field(std::string_view key) const {
     return field_ != nullptr && field_->key == key;

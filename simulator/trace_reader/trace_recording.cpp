@@ -2,11 +2,13 @@
 #include "trace_reader/trace_recording.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "stepcast/base/error.hpp"
 #include "trace_reader/compressed_stream.hpp"
 #include "trace_reader/launch_join.hpp"
+#include "trace_reader/operator_categories.hpp"
 
 namespace stepcast {
 namespace {
@@ -17,6 +19,21 @@ constexpr std::size_t kMostEvents = 2'500'000;
 constexpr std::size_t kMostTextBytes = 32U << 20U;
 constexpr std::string_view kStepMark = "ProfilerStep#";
 constexpr std::string_view kCoalesced = "nccl:coalesced";
+
+// Of the numbers of a list, "[24,1,1]"; 0 of what is none.
+std::int64_t product_of(const std::string& list) {
+  constexpr double kMost = 1e9;
+  double product = list.empty() ? 0.0 : 1.0;
+  const char* at = list.data();
+  const char* const end = at + list.size();
+  while (at != end) {
+    std::int64_t number = 0;
+    const auto [after, fault] = std::from_chars(at, end, number);
+    product *= fault == std::errc{} ? static_cast<double>(number) : 1.0;
+    at = after == at ? at + 1 : after;
+  }
+  return product >= 1.0 && product <= kMost ? static_cast<std::int64_t>(product) : 0;
+}
 
 class RecordingBuilder {
  public:
@@ -52,6 +69,7 @@ class RecordingBuilder {
                       [](const MarkedStep& step) { return std::tie(step.start, step.name); });
     join_launches(std::move(launches_), std::move(threads_), made_);
     join_transfers(std::move(transfers_), made_);
+    settle_categories(made_);
     return std::move(made_);
   }
 
@@ -91,6 +109,7 @@ class RecordingBuilder {
         event.collective.out_elements > 0.0) {
       call.collective = static_cast<std::int32_t>(made_.collectives.size());
       add_collective(event.collective);
+      made_.collectives.back().launch = {product_of(event.grid), product_of(event.block)};
     }
     check_size();
   }
@@ -120,6 +139,11 @@ class RecordingBuilder {
   void add_annotation(const TraceEvent& event) {
     if (event.name.starts_with(kStepMark)) {
       made_.steps.push_back({event.name, start_of(event), end_of(event)});
+    } else if (event.name.starts_with(kFsdpMark)) {
+      const std::string hook = event.name.substr(0, event.name.find(' '));
+      threads_[static_cast<std::size_t>(thread_of(event))].push_back(
+          static_cast<std::int32_t>(made_.operators.size()));
+      made_.operators.push_back({start_of(event), end_of(event), 0, made_.texts.id_of(hook)});
     } else if (event.name == kCoalesced) {
       transfers_[static_cast<std::size_t>(thread_of(event))].launches.push_back(
           {start_of(event), end_of(event)});

@@ -10,6 +10,9 @@
 // Without a launch the operator is the one of the same `External id`. A captured graph launches all
 // of its kernels at once, so they have no operator.
 //
+// What a call on the device is for follows of its name, and of the operators it has
+// (operator_categories.hpp).
+//
 // Of traces of several devices the one that is busy for longest is kept. A trace of more than 2.5
 // million such events, or 32 MiB of different names, is refused.
 #pragma once
@@ -21,9 +24,11 @@
 #include <functional>
 #include <istream>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "trace_reader/launch_protocol.hpp"
 #include "trace_reader/step_categories.hpp"
 
 namespace stepcast {
@@ -64,6 +69,8 @@ struct TraceEvent {
   std::int64_t correlation = 0;  // 0: none
   std::int64_t external = 0;
   std::string input_dims;  // the list as it is written, without blanks
+  std::string grid;        // likewise
+  std::string block;
   CollectiveCall collective;
 };
 
@@ -109,7 +116,13 @@ class TextPool {
   std::size_t bytes_ = 0;
 };
 
-// An operator of the host, in seconds from the origin of the recording.
+// What a name that FSDP marks its hooks with begins with: "FSDP::pre_forward (layers.0)".
+inline constexpr std::string_view kFsdpMark = "FSDP::";
+// That are looked at for what an operator is for.
+inline constexpr int kFarthestCaller = 16;
+
+// An operator of the host, in seconds from the origin of the recording; or a hook of FSDP, by its
+// mark without the modules.
 struct HostOperator {
   double start = 0.0;
   double end = 0.0;
@@ -129,6 +142,7 @@ struct RecordedCollective {
   std::int64_t ranks = 0;         // 0: not stated
   std::int64_t source = -1;       // of a transfer that is received; -1: it is none
   std::int64_t destination = -1;  // of a transfer that is sent
+  KernelLaunch launch{};
 };
 
 // A kernel, copy or memory set.

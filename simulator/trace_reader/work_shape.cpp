@@ -154,6 +154,41 @@ std::optional<WorkShape> attention_shape(StepCategory category, const Shapes& sh
   return WorkShape{category, false, {q[0], q[tokens], k[tokens], q[heads], q[3], v[3]}};
 }
 
+// A kernel that Triton's template of FlexAttention makes, [q, k, v, logsumexp, ...]. The first two
+// lie as [batch, heads, tokens, size] or with heads and tokens exchanged, v perhaps inside another
+// tensor; forward's last tensor of four dimensions is the result, backward's eighth v's gradient.
+std::optional<WorkShape> flex_shape(StepCategory category, const Shapes& shapes) {
+  constexpr std::size_t kValues = 2;
+  constexpr std::size_t kLogSumExp = 3;
+  constexpr std::size_t kValuesGradient = 7;
+  if (shapes.size() <= kValuesGradient || shapes[0].size() != 4 || shapes[1].size() != 4 ||
+      shapes[kLogSumExp].size() != 3) {
+    return std::nullopt;
+  }
+  const Sizes& q = shapes[0];
+  const std::int64_t heads = shapes[kLogSumExp][1];
+  const std::int64_t tokens = shapes[kLogSumExp][2];
+  const bool heads_first = q[1] == heads && q[2] == tokens;
+  const Sizes* v = &shapes[kValues];
+  if (v->size() != 4 && category == StepCategory::kAttentionBackward) {
+    v = &shapes[kValuesGradient];
+  } else if (v->size() != 4) {
+    v = &*std::find_if(shapes.rbegin(), shapes.rend(),
+                       [](const Sizes& sizes) { return sizes.size() == 4; });
+  }
+  return WorkShape{category,
+                   false,
+                   {q[0], tokens, shapes[1][heads_first ? 2 : 1], heads, q[3],
+                    v->size() == 4 ? v->back() : q[3]}};
+}
+
+bool is_flex(StepCategory category, std::string_view op) {
+  const bool attends =
+      category == StepCategory::kAttentionForward || category == StepCategory::kAttentionBackward;
+  return attends && op.starts_with("triton_tem") &&
+         op.find("flex_attention") != std::string_view::npos;
+}
+
 std::optional<WorkShape> shape_from(StepCategory category, const KnownOperator& known,
                                     const Shapes& shapes) {
   if (shapes.size() < known.first + 2) {
@@ -173,6 +208,15 @@ std::optional<WorkShape> shape_from(StepCategory category, const KnownOperator& 
   return std::nullopt;
 }
 
+Sizes sizes_in(const nlohmann::json& list) {
+  Sizes sizes;
+  for (const nlohmann::json& size : list.is_array() ? list : nlohmann::json::array()) {
+    const double value = size.is_number() ? size.get<double>() : 0.0;
+    sizes.push_back(value >= 1.0 && value <= kLargestSize ? static_cast<std::int64_t>(value) : 0);
+  }
+  return sizes;
+}
+
 std::string times(std::int64_t a, std::int64_t b) {
   return std::to_string(a) + " x " + std::to_string(b);
 }
@@ -188,12 +232,19 @@ std::vector<std::vector<std::int64_t>> shapes_in(const std::string& text) {
   Shapes shapes;
   const nlohmann::json lists = nlohmann::json::parse(text, nullptr, false);
   for (const nlohmann::json& list : lists.is_array() ? lists : nlohmann::json::array()) {
-    Sizes sizes;
-    for (const nlohmann::json& size : list.is_array() ? list : nlohmann::json::array()) {
-      const double value = size.is_number() ? size.get<double>() : 0.0;
-      sizes.push_back(value >= 1.0 && value <= kLargestSize ? static_cast<std::int64_t>(value) : 0);
+    shapes.push_back(sizes_in(list));
+  }
+  return shapes;
+}
+
+std::vector<std::vector<std::int64_t>> tensors_in(const std::string& text) {
+  Shapes shapes;
+  const nlohmann::json lists = nlohmann::json::parse(text, nullptr, false);
+  for (const nlohmann::json& list : lists.is_array() ? lists : nlohmann::json::array()) {
+    const bool nested = list.is_array() && !list.empty() && list.front().is_array();
+    for (const nlohmann::json& sizes : nested ? list : nlohmann::json::array({list})) {
+      shapes.push_back(sizes_in(sizes));
     }
-    shapes.push_back(std::move(sizes));
   }
   return shapes;
 }
@@ -247,10 +298,12 @@ std::optional<WorkShape> work_shape(const Op& op) {
 std::optional<WorkShape> work_shape(StepCategory category, std::string_view op,
                                     const std::string& input_dims) {
   const auto* const known = std::ranges::find(kKnownOperators, op, &KnownOperator::published);
-  if (known == kKnownOperators.end()) {
+  const bool flex = is_flex(category, op);
+  if (known == kKnownOperators.end() && !flex) {
     return std::nullopt;
   }
-  std::optional<WorkShape> shape = shape_from(category, *known, shapes_in(input_dims));
+  std::optional<WorkShape> shape = flex ? flex_shape(category, shapes_in(input_dims))
+                                        : shape_from(category, *known, shapes_in(input_dims));
   const bool whole =
       shape && shape->category == category &&
       std::all_of(shape->sizes.begin(), shape->sizes.begin() + 4, [](auto s) { return s > 0; });

@@ -44,6 +44,8 @@ std::optional<WorkShape> work_shape(StepCategory category, std::string_view op,
 // Those shapes, "[[1, 77, 1280], [], [1280]]"; a size that is no number from 1 on is 0, a text of
 // another kind has none.
 std::vector<std::vector<std::int64_t>> shapes_in(const std::string& text);
+// The same with those of lists of tensors in their place, "[[[32, 8], [1, 8]], []]".
+std::vector<std::vector<std::int64_t>> tensors_in(const std::string& text);
 
 struct CollectiveSizes {
   double in_elements = 0.0;

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 const fs::path kRoot = STEPCAST_DATA_ROOT;
 
 // Files of the reader's own, in examples of commands.
-const std::set<std::string> kOfTheReader = {"config.json", "steps.jsonl", "train.sh", "config_*.sh",
-                                            "run_train.sh"};
+const std::set<std::string> kOfTheReader = {"config.json", "steps.jsonl", "torchtitan_steps.jsonl",
+                                            "train.sh",    "config_*.sh", "run_train.sh"};
 
 std::vector<fs::path> readmes() {
   std::vector<fs::path> files = {"README.md"};

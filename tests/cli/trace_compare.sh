@@ -111,6 +111,7 @@ if [ ! -d "$measured" ]; then
   exit $failed
 fi
 "$stepcast" import records "$measured/steps_2026_11/steps.jsonl" >"$made/records.jsonl"
+"$stepcast" import records "$measured/stacks_2026_11/torchtitan_steps.jsonl" >>"$made/records.jsonl"
 experiment_of() { # case; canonical records are JSON, which is YAML
   sed -n "s/^{\"id\":\"$1\",\"experiment\":\(.*\),\"measured\":.*/\1/p" "$made/records.jsonl" | head -n 1
 }

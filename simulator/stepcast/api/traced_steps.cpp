@@ -52,6 +52,24 @@ void add_notes_on_ranks(const ComparisonInput& input, std::vector<std::string>& 
   }
 }
 
+// "all_gather 24 x 544 simple, all_to_all 32 x 640": blocks and threads, and the protocol that they
+// tell; empty where the trace has no launches.
+std::string launches_of(const MeasuredStep& step) {
+  std::vector<std::string> launches;
+  for (const TracedOperator& row : step.operators) {
+    if (row.launch.threads == 0) {
+      continue;
+    }
+    std::string launch = std::string(name(row.category)) + " " + std::to_string(row.launch.blocks) +
+                         " x " + std::to_string(row.launch.threads);
+    launch += row.protocol ? " " + std::string(name(*row.protocol)) : "";
+    if (std::ranges::find(launches, launch) == launches.end()) {
+      launches.push_back(std::move(launch));
+    }
+  }
+  return text_list(launches);
+}
+
 // What keeps the two from being the same step.
 std::vector<std::string> notes_on(const StepComparison& comparison, const Experiment& experiment,
                                   const DataRoot& data) {
@@ -69,6 +87,9 @@ std::vector<std::string> notes_on(const StepComparison& comparison, const Experi
                     " ranks, the experiment of " + std::to_string(projection.gpus) + " GPUs");
   }
   add_notes_on_ranks(comparison.input, notes);
+  if (const std::string launches = launches_of(step); !launches.empty()) {
+    notes.push_back("kernels of collectives by their launch, blocks x threads: " + launches);
+  }
   if (step.devices > 1) {
     notes.push_back("the trace has " + std::to_string(step.devices) +
                     " devices; the one that is busy for longest is compared");

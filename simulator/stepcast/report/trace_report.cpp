@@ -25,6 +25,7 @@ constexpr double kLeastWait = 5e-6;    // s
 
 std::string counted(double value) { return whole_number(value); }
 std::string in_milliseconds(Seconds time) { return as_milliseconds(time.value()); }
+std::string time_or_nothing(Seconds time) { return time > Seconds{} ? in_milliseconds(time) : ""; }
 std::string title_line(std::string_view title) { return "  " + std::string(title) + "\n"; }
 
 // The first `width` characters, ".." at their end where there are more.
@@ -77,17 +78,28 @@ Value shape_of(const Row& row) {
   return row.shape ? Value(shape_text(*row.shape)) : Value(nullptr);
 }
 
+// What a projection is compared with.
+Seconds compared_time(const ComparedRow& row) { return row.busy(); }
+Seconds compared_time(const WallTime& part) { return part.measured; }
+
 // Of what both sides have.
 template <typename Row>
 Value error_of(const Row& row) {
-  return row.measured > Seconds{} && row.predicted > Seconds{}
-             ? Value(row.predicted / row.measured - 1.0)
-             : Value(nullptr);
+  const Seconds measured = compared_time(row);
+  return measured > Seconds{} && row.predicted > Seconds{} ? Value(row.predicted / measured - 1.0)
+                                                           : Value(nullptr);
 }
 template <typename Row>
 Value error_text(const Row& row) {
   const Value error = error_of(row);
   return has_value(error) ? as_signed_percent<1>(error) : "";
+}
+
+// "24 x 544": blocks and threads of each.
+Value launch_of(const ComparedRow& row) {
+  return row.launch.threads > 0
+             ? Value(std::to_string(row.launch.blocks) + " x " + std::to_string(row.launch.threads))
+             : Value(nullptr);
 }
 
 constexpr auto kComparedColumns = std::to_array<Column<ComparedRow>>({
@@ -99,6 +111,12 @@ constexpr auto kComparedColumns = std::to_array<Column<ComparedRow>>({
     {"projected_calls", "", member<&ComparedRow::our_calls>},
     {"measured_s", "measured", member<&ComparedRow::measured>, as_milliseconds},
     {"waiting_s", "", member<&ComparedRow::waiting>},
+    {"slowed_s", "", member<&ComparedRow::slowed>},
+    {"protocol", "",
+     [](const ComparedRow& row) -> Value {
+       return row.protocol ? Value(name(*row.protocol)) : Value(nullptr);
+     }},
+    {"launch", "", launch_of},
     {"projected_s", "projected", member<&ComparedRow::predicted>, as_milliseconds},
     {"error", "", error_of},
     // For people.
@@ -108,10 +126,12 @@ constexpr auto kComparedColumns = std::to_array<Column<ComparedRow>>({
      Align::kLeft},
     {"calls", "calls", [](const ComparedRow& row) -> Value { return calls_text(row); }},
     {"difference", "difference", member<&ComparedRow::difference>, as_milliseconds},
-    {"of_it_waiting", "of it waiting",
-     [](const ComparedRow& row) -> Value {
-       return row.waiting > Seconds{} ? in_milliseconds(row.waiting) : "";
-     }},
+    {"busy", "measured", [](const ComparedRow& row) -> Value { return row.busy().value(); },
+     as_milliseconds},
+    {"of_it_slowed", "of it slowed",
+     [](const ComparedRow& row) -> Value { return time_or_nothing(row.slowed); }},
+    {"beside_waiting", "waiting",
+     [](const ComparedRow& row) -> Value { return time_or_nothing(row.waiting); }},
     {"error_text", "error", error_text},
     // Of CSV.
     {"joined_operators", "",
@@ -120,7 +140,7 @@ constexpr auto kComparedColumns = std::to_array<Column<ComparedRow>>({
      [](const ComparedRow& row) -> Value { return text_list(row.traced, " + "); }},
 });
 constexpr Columns<ComparedRow> kCompared{kComparedColumns};
-constexpr std::string_view kTableOfRows = "label work calls measured_s projected_s difference";
+constexpr std::string_view kTableOfRows = "label work calls busy projected_s difference";
 
 constexpr auto kWallColumns = std::to_array<Column<WallTime>>({
     {"name", "", member<&WallTime::name>, as_text, Align::kLeft},
@@ -257,7 +277,7 @@ std::string wall_table(const StepComparison& comparison) {
 std::string category_table(const StepComparison& comparison) {
   return title_line("Device time by category, ms") +
          kCompared
-             .table("category measured_s of_it_waiting projected_s difference error_text",
+             .table("category busy of_it_slowed projected_s difference error_text beside_waiting",
                     comparison.categories)
              .text() +
          "\n";
@@ -463,8 +483,8 @@ constexpr std::string_view kRankMembers =
     "file rank step_s computation_s communication_s waiting_s exposed_s idle_s last waited_for_s "
     "waits_for_s";
 constexpr std::string_view kRowMembers =
-    "category shape operators traced traced_calls projected_calls measured_s waiting_s projected_s "
-    "error";
+    "category shape operators traced traced_calls projected_calls measured_s waiting_s slowed_s "
+    "projected_s error launch protocol";
 
 }  // namespace
 
@@ -503,8 +523,8 @@ nlohmann::ordered_json to_json(const StepComparison& comparison) {
                   {"error", error ? Value(*error) : Value(nullptr)},
                   {"steady_s", input.steady.value()}};
   json["time"] = kWall.json_rows("name measured_s projected_s", comparison.wall);
-  json["categories"] =
-      kCompared.json_rows("category measured_s waiting_s projected_s error", comparison.categories);
+  json["categories"] = kCompared.json_rows(
+      "category measured_s waiting_s slowed_s projected_s error", comparison.categories);
   json["operators"] = rows(comparison.operators);
   json["only_in_trace"] = rows(comparison.only_traced);
   json["only_in_projection"] = rows(comparison.only_ours);

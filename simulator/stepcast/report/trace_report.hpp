@@ -15,9 +15,12 @@
 //   pipeline_rank    whose operators are compared
 //   step             measured_s, projected_s, error, steady_s (wall time)
 //   time[]           name, measured_s, projected_s (wall time; they add up to the step)
-//   categories[]     category, measured_s, waiting_s, projected_s, error
+//   categories[]     category, measured_s, waiting_s, slowed_s, projected_s, error
 //   operators[]      category, shape, operators[], traced[], traced_calls, projected_calls,
-//                    measured_s, waiting_s, projected_s, error
+//                    measured_s, waiting_s (of it, for peers), slowed_s (of it, beyond the least of
+//                    its like), projected_s, error (of what is measured without waiting),
+//                    launch ("24 x 544", blocks and threads, of a collective's kernel), protocol
+//                    (that this tells)
 //   only_in_trace[], only_in_projection[], without_shape[]   rows of the same keys
 //   matched_share    of the measured time of operators with a shape, what the projection has
 //   streams          measured[] (stream, calls, busy_s, mostly), projected[] (name, busy_s)

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 
+#include "stepcast/model/op_purpose.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -42,7 +44,7 @@ constexpr auto kKnownOperators = std::to_array<KnownOperator>({
     {Kind::kCopy, "aten::copy_", "aten::copy_", "CopyBackwards"},
     {Kind::kStridedCopy, "aten::copy_", "aten::copy_", "CopyBackwards"},
     {Kind::kListCast, "aten::_foreach_copy_", "aten::_foreach_copy_", ""},
-    {Kind::kListCopy, "fsdp::split_with_sizes_copy", "fsdp::split_with_sizes_copy", ""},
+    {Kind::kListCopy, "aten::_foreach_copy_", "aten::_foreach_copy_", ""},
     {Kind::kConcatenate, "fsdp::chunk_cat", "fsdp::chunk_cat", ""},
     {Kind::kOptimizer, "aten::_fused_adamw_", "aten::_fused_adamw_", ""},
 });
@@ -57,32 +59,73 @@ std::string own_name(const MemoryBound& work) {
   return "stepcast::" + std::string(name(work.kind)) + (backward ? "_backward" : "");
 }
 
-std::string copy_kernel(Kind kind) {
+std::string multi_tensor_kernel(std::string_view functor) {
+  return "void at::native::(anonymous namespace)::multi_tensor_apply_kernel" + std::string(functor);
+}
+
+// What surrounds the model copies lists of tensors.
+std::string copy_kernel(Kind kind, Block block) {
   switch (kind) {
     case Kind::kConcatenate:
       return "void at::native::detail::chunk_cat_cuda_kernel<float, c10::BFloat16>";
     case Kind::kListCopy:
-      return "void at::native::detail::split_with_sizes_copy_out_contiguous_no_cast_kernel";
     case Kind::kListCast:
-      return "void at::native::(anonymous namespace)::multi_tensor_apply_kernel"
-             "<TensorListMetadata<2>, CopyFunctor>";
+      return multi_tensor_kernel("<TensorListMetadata<2>, CopyFunctor>");
     default:
-      return "void at::native::elementwise_kernel<128, 4, at::native::direct_copy_kernel_cuda>";
+      return is_of_model(block) ? "void at::native::elementwise_kernel<128, 4, "
+                                  "at::native::direct_copy_kernel_cuda>"
+                                : multi_tensor_kernel("<TensorListMetadata<2>, CopyFunctor>");
   }
 }
 
-std::string kernel_of(const MemoryBound& work) {
+// The operators that FSDP and the clipping of gradients are known by.
+struct NamedOperator {
+  OpId id;
+  std::string_view published;
+};
+constexpr auto kNamedOperators = std::to_array<NamedOperator>({
+    {OpId::kFsdpCast, "fsdp::all_gather_copy_in"},
+    {OpId::kFsdpCopyIn, "fsdp::all_gather_copy_in"},
+    {OpId::kFsdpCopyOut, "fsdp::split_with_sizes_copy"},
+    {OpId::kFsdpConcatenate, "fsdp::chunk_cat"},
+    {OpId::kFsdpQuotient, "FSDP::post_backward_reduce"},
+    {OpId::kFsdpStore, "FSDP::post_backward_reduce"},
+    {OpId::kGradientNorm, "aten::_foreach_norm"},
+    {OpId::kGradientClip, "aten::_foreach_mul_"},
+});
+
+// Of a pass that is not told by its kind.
+std::string purpose_kernel(const Op& op, const MemoryBound& work) {
+  const std::string kind = std::string(name(work.kind));
+  if (op.id == OpId::kGradientNorm) {
+    return multi_tensor_kernel("<TensorListMetadata<1>, LpNormFunctor>");
+  }
+  if (op.id == OpId::kGradientClip) {
+    return multi_tensor_kernel("<TensorListMetadata<1>, BinaryOpScalarTensorFunctor>");
+  }
+  if (purpose_of(op.id) == OpPurpose::kExpertRows) {
+    return work.implementation == Implementation::kCompiled
+               ? "triton_poi_fused_expert_rows_" + kind +
+                     (work.direction == Direction::kBackward ? "_backward" : "")
+               : "void at::native::vectorized_elementwise_kernel<4, expert_rows::" + kind + ">";
+  }
+  return {};
+}
+
+std::string kernel_of(const Op& op, const MemoryBound& work) {
   const KernelFamily family = family_of(work.kind);
   if (family == KernelFamily::kUpdate) {
-    return "void at::native::(anonymous namespace)::multi_tensor_apply_kernel"
-           "<FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor>";
+    return multi_tensor_kernel("<FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor>");
+  }
+  if (std::string named = purpose_kernel(op, work); !named.empty()) {
+    return named;
   }
   if (work.implementation == Implementation::kCompiled) {
     return "triton_poi_fused_" + std::string(name(work.kind)) +
            (work.direction == Direction::kBackward ? "_backward" : "");
   }
   return family == KernelFamily::kCopy
-             ? copy_kernel(work.kind)
+             ? copy_kernel(work.kind, op.block)
              : "void at::native::vectorized_elementwise_kernel<4, " + own_name(work) + ">";
 }
 
@@ -146,15 +189,18 @@ std::vector<TraceArgument> arguments_of(const MemoryBound& work, const TraceNami
 
 }  // namespace
 
-TraceOperator memory_event(const MemoryBound& work, const TraceNaming& naming) {
+TraceOperator memory_event(const Op& op, const MemoryBound& work, const TraceNaming& naming) {
   TraceOperator event;
-  event.kernel = kernel_of(work);
+  event.kernel = kernel_of(op, work);
   event.arguments = arguments_of(work, naming);
   const KnownOperator* known = known_as(work.kind);
+  const auto* const named = std::ranges::find(kNamedOperators, op.id, &NamedOperator::id);
   const bool backward = work.direction == Direction::kBackward;
   const bool generated = work.implementation == Implementation::kCompiled &&
                          family_of(work.kind) != KernelFamily::kUpdate;
-  if (generated) {
+  if (named != kNamedOperators.end()) {
+    event.name = named->published;
+  } else if (generated) {
     event.name = event.kernel;
     event.node = "CompiledFunctionBackward";
   } else if (known != nullptr) {

@@ -37,7 +37,9 @@ TraceOperator trace_operator(const Op& op, TaskRole role, const TraceNaming& nam
     TraceOperator operator()(const LinearAttention& work) const { return mixer_event(work); }
     TraceOperator operator()(const SparseAttention& work) const { return mixer_event(work); }
     TraceOperator operator()(const IndexScores& work) const { return mixer_event(work); }
-    TraceOperator operator()(const MemoryBound& work) const { return memory_event(work, naming); }
+    TraceOperator operator()(const MemoryBound& work) const {
+      return memory_event(op, work, naming);
+    }
     TraceOperator operator()(const Collective& work) const {
       return collective_event(op.id, work, role, naming);
     }

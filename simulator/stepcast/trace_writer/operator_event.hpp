@@ -78,7 +78,7 @@ TraceOperator attention_event(const Attention& work, const TraceNaming& naming);
 TraceOperator mixer_event(const LinearAttention& work);
 TraceOperator mixer_event(const SparseAttention& work);
 TraceOperator mixer_event(const IndexScores& work);
-TraceOperator memory_event(const MemoryBound& work, const TraceNaming& naming);
+TraceOperator memory_event(const Op& op, const MemoryBound& work, const TraceNaming& naming);
 TraceOperator collective_event(OpId id, const Collective& work, TaskRole role,
                                const TraceNaming& naming);
 TraceOperator exchange_event(OpId id, const ExpertExchange& work, TaskRole role,

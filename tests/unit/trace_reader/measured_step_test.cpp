@@ -54,7 +54,7 @@ TEST_CASE("The shape is of the nearest operator that has one", "[unit]") {
   CHECK(shape_text(step.operators[0].shape.value()) == "8 x 2 x 4");
 }
 
-TEST_CASE("A collective waits beyond the lower quartile of its like", "[unit]") {
+TEST_CASE("A collective waits beyond the least of its like", "[unit]") {
   // 10, 10, 10, 14 and 26 us of one size: 4 + 16 us of waiting.
   const MeasuredStep step = step_of(trace_text(collective("_allgather_base", 0, 10, 50, 100),
                                                collective("_allgather_base", 100, 26, 50, 100),

@@ -117,6 +117,44 @@ TEST_CASE("A gather that is more than 5 % larger is another one", "[unit]") {
   CHECK(comparison.only_ours.size() == 2);
 }
 
+TEST_CASE("A grouped product joins one whose groups are padded, up to 32 rows each", "[unit]") {
+  const auto rows = [](const char* dims) {
+    ComparisonInput input;
+    input.measured =
+        measured_step(recording_of(trace_text(host_operator("aten::_grouped_mm", 0, 10, dims),
+                                              launch(1, 1), kernel("grouped_gemm", 1, 100, 100))),
+                      "trace.json");
+    input.predicted.priced = true;
+    input.predicted.operators = {predicted(
+        OpId::kExpertsUp, GroupedGemm{.groups = 4, .m_total = 64, .n = 24, .k = 16}, 1, 90)};
+    return compare(std::move(input)).operators.size();
+  };
+  CHECK(rows("[[64, 16], [4, 16, 24], [4]]") == 1);
+  CHECK(rows("[[96, 16], [4, 16, 24], [4]]") == 1);
+  CHECK(rows("[[192, 16], [4, 16, 24], [4]]") == 1);
+  CHECK(rows("[[200, 16], [4, 16, 24], [4]]") == 0);  // 34 of each
+  CHECK(rows("[[56, 16], [4, 16, 24], [4]]") == 0);
+  CHECK(rows("[[96, 16], [8, 16, 24], [8]]") == 0);
+}
+
+TEST_CASE("The projection is compared with what is measured without waiting", "[unit]") {
+  // Two gathers of 60 and of 100 us, beside no kernel: 40 us wait.
+  ComparisonInput input;
+  input.measured = measured_step(
+      recording_of(trace_text(kernel("nvjet_tst", 0, 0, 10),
+                              collective("_allgather_base", 20, 60, 1000000, 2000000),
+                              collective("_allgather_base", 100, 100, 1000000, 2000000))),
+      "trace.json");
+  input.predicted = small_prediction();
+  const StepComparison comparison = compare(std::move(input));
+  REQUIRE(comparison.operators.size() == 1);
+  CHECK(microseconds(comparison.operators[0].measured) == Approx(160));
+  CHECK(microseconds(comparison.operators[0].waiting) == Approx(40));
+  CHECK(microseconds(comparison.operators[0].difference()) == Approx(40 - 120));
+  const nlohmann::ordered_json json = to_json(comparison);
+  CHECK(json.at("operators")[0].at("error").get<double>() == Approx(40.0 / 120.0 - 1.0));
+}
+
 TEST_CASE("A step that cannot be projected is reported as measured", "[unit]") {
   ComparisonInput input;
   input.measured = small_step();

@@ -61,8 +61,9 @@ TEST_CASE("A trace's time is told by category, and communication that nothing hi
   CHECK(microseconds(trace, StepCategory::kCopies) == Approx(20));
 }
 
-TEST_CASE("What a collective takes beyond the lower quartile of its like is waiting", "[unit]") {
-  // Five gathers of one size, 10, 10, 10, 14 and 26 us, and one of another size: 4 + 16 of waiting.
+TEST_CASE("What a collective takes beyond the least of its like is waiting", "[unit]") {
+  // Five gathers of one size, 10, 10, 10, 14 and 26 us, and one of fewer bytes, which needs no more
+  // than 10 of its 90: 4 + 16 + 80 of waiting.
   const std::string large = R"({"In msg nelems": 100, "Out msg nelems": 400})";
   const std::string small = R"({"In msg nelems": 1, "Out msg nelems": 4})";
   std::string events = event("kernel", "ncclDevKernel_AllGather_RING_LL", 0, 90, small);
@@ -73,7 +74,7 @@ TEST_CASE("What a collective takes beyond the lower quartile of its like is wait
   }
   const StepTrace trace = summary_of(spans_in(trace_of(events)));
   const Seconds waiting = trace.waiting[static_cast<std::size_t>(StepCategory::kAllGather)];
-  CHECK(1e6 * waiting.value() == Approx(20));
+  CHECK(1e6 * waiting.value() == Approx(100));
   CHECK(microseconds(trace, StepCategory::kAllGather) == Approx(160));
 }
 
@@ -82,6 +83,16 @@ TEST_CASE("Copies that a compiler generated count as its kernels, others as copi
   CHECK(category_of({.work = work}) == StepCategory::kCopies);
   work.implementation = Implementation::kCompiled;
   CHECK(category_of({.work = work}) == StepCategory::kMemoryBound);
+}
+
+TEST_CASE("Clipping, FSDP's copies and rows of experts are told from other copies", "[unit]") {
+  const MemoryBound copy{MemoryBoundKind::kCopy, 8, 8};
+  CHECK(category_of({OpId::kGradientNorm, copy}) == StepCategory::kClipping);
+  CHECK(category_of({OpId::kGradientClip, copy}) == StepCategory::kClipping);
+  CHECK(category_of({OpId::kFsdpStore, copy}) == StepCategory::kFsdpCopies);
+  CHECK(category_of({OpId::kMoeRowGradient, copy}) == StepCategory::kExpertRows);
+  CHECK(category_of({OpId::kExpertsActivation, {MemoryBound{MemoryBoundKind::kGate, 8, 8}}}) ==
+        StepCategory::kMemoryBound);
 }
 
 TEST_CASE("Kernels on two compute streams count each for itself, their union once", "[unit]") {
@@ -118,6 +129,18 @@ TEST_CASE("Kernels fall in the category that their library's name says", "[unit]
   CHECK(of("multi_tensor_apply_kernel<TensorListMetadata<2>, CopyFunctor<BFloat16, float>>") ==
         Category::kCopies);
   CHECK(of("triton_red_fused__fused_rms_norm_0") == Category::kMemoryBound);
+  CHECK(of("triton_tem_fused_flex_attention_0") == Category::kAttentionForward);
+  CHECK(of("triton_tem_fused__to_copy_cat_flex_attention_backward_view_12") ==
+        Category::kAttentionBackward);
+  CHECK(of("triton_per_fused_flex_attention_backward_view_0") == Category::kAttentionBackward);
+  CHECK(of("triton_per_fused__fused_rms_norm_backward_flex_attention_backward_4") ==
+        Category::kMemoryBound);
+  CHECK(of("multi_tensor_apply_kernel<TensorListMetadata<1>, LpNormFunctor<float, 1>>") ==
+        Category::kClipping);
+  CHECK(
+      of("multi_tensor_apply_kernel<TensorListMetadata<1>, BinaryOpScalarTensorFunctor<float>>") ==
+      Category::kClipping);
+  CHECK(of("chunk_cat_cuda_kernel<float, BFloat16>") == Category::kFsdpCopies);
   CHECK(of("something unheard of") == Category::kOther);
 }
 

@@ -72,6 +72,30 @@ TEST_CASE("Attention is told by its queries, heads before or after tokens", "[un
         "bwd 2 x 4096 x 16 x 192/128");
 }
 
+TEST_CASE("FlexAttention is told by what its generated kernel takes", "[unit]") {
+  const Op op{.work = Attention{.batch = 2,
+                                .seq_q = 4096,
+                                .seq_kv = 4096,
+                                .heads = 16,
+                                .kv_heads = 16,
+                                .d_qk = 192,
+                                .d_v = 128}};
+  CHECK(work_shape(op) ==
+        work_shape(kForward, "triton_tem_fused_flex_attention_0",
+                   "[[2,16,4096,192],[2,16,4096,192],[2,16,4096,128],[2,16,4096],[2,16,4096],"
+                   "[2,1,32],[2,1,32,32],[2,4096],[2,16,4096,128],[]]"));
+  // Tokens before heads, and the values inside the product that made them.
+  CHECK(work_shape(op) ==
+        work_shape(kForward, "triton_tem_fused_cat_flex_attention_view_6",
+                   "[[2,4096,16,192],[2,4096,16,192],[8192,4096],[2,16,4096],[2,16,4096],"
+                   "[2,1,32],[2,1,32,32],[2,4096],[2,16,4096,128],[]]"));
+  CHECK(traced(kBackward, "triton_tem_fused_flex_attention_backward_1",
+               "[[2,16,4096,192],[2,16,4096,192],[8192,4096],[2,16,4096],[2,16,4096],[8192,2048],"
+               "[2,16,4096,192],[2,16,4096,128],[2,1,32]]") == "bwd 2 x 4096 x 16 x 192/128");
+  CHECK(traced(kBackward, "triton_red_fused_flex_attention_backward_0",
+               "[[2,16,4096,128],[2,16,4096,128],[2,16,4096],[],[]]") == "none");
+}
+
 TEST_CASE("A collective is the full tensor among its ranks", "[unit]") {
   const StepCategory gather = StepCategory::kAllGather;
   const std::optional<WorkShape> shape =

@@ -105,6 +105,17 @@ TEST_CASE(
                 shipped()));
 }
 
+// Of a case on two hosts the mean of both is judged.
+TEST_CASE("Steps of torchtitan's own trainer on two H100 are as near as they are said to be",
+          "[validation]") {
+  const std::vector<ValidationRow> rows = validated({"torchtitan_trainer.jsonl"}, shipped());
+  check_budgets(rows);
+  check_means(rows, {{"h100_sxm torchtitan trainer dense", "step_time_s", 4.0},
+                     {"h100_sxm torchtitan trainer dense", "peak_memory_bytes", 2.2},
+                     {"h100_sxm torchtitan trainer moe", "step_time_s", 14.1},
+                     {"h100_sxm torchtitan trainer moe", "peak_memory_bytes", 3.2}});
+}
+
 // Half of the shapes of H100 were held back while its constants were fitted.
 TEST_CASE(
     "Linear attention, attention over chosen keys and indexers are as near as they are said to be",
