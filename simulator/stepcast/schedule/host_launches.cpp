@@ -182,13 +182,13 @@ Seconds HostLaunches::backward_hooks() const {
   return work_.unit_hooks ? max(Seconds{}, host_.unit_backward - host_.unit_forward) : Seconds{};
 }
 
-Seconds HostLaunches::writing_table(const Op& concatenation) const {
+Seconds HostLaunches::writing_table(const Op& concatenation, std::int64_t ranks) const {
   const auto* kernel = std::get_if<MemoryBound>(&concatenation.work);
   if (!work_.unit_hooks || kernel == nullptr || kernel->kind != MemoryBoundKind::kConcatenate) {
     return {};
   }
   constexpr double kElements = 512.0;
-  return real(kernel->rows * kernel->cols) / kElements * host_.unit_entry;
+  return real(kernel->rows * kernel->cols) / (kElements * real(ranks)) * host_.unit_entry;
 }
 
 Seconds HostLaunches::updating(const ParallelPlan& plan, std::int64_t layers) const {

@@ -33,9 +33,9 @@ class HostLaunches {
   // The hooks around a layer that is one unit of FSDP: in both passes, and more in backward.
   [[nodiscard]] Seconds unit_hooks() const;
   [[nodiscard]] Seconds backward_hooks() const;
-  // What `concatenation` of a unit's gradients needs before it: a table with an entry for each 512
-  // elements (aten::_chunk_cat).
-  [[nodiscard]] Seconds writing_table(const Op& concatenation) const;
+  // What `concatenation` of a unit's gradients for `ranks` needs before it: a table with an entry
+  // for each 512 elements of a rank (aten::_chunk_cat).
+  [[nodiscard]] Seconds writing_table(const Op& concatenation, std::int64_t ranks) const;
   // The optimizer step over `layers` layers.
   [[nodiscard]] Seconds updating(const ParallelPlan& plan, std::int64_t layers) const;
   [[nodiscard]] Seconds replaying() const { return host_.graph_replay; }

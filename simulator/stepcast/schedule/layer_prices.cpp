@@ -216,7 +216,7 @@ class LayerPricer {
       tasks.backward.front().host += host_.passing_over(layer.ops->forward, layer.ops->recompute);
     }
     fall_behind(tasks);
-    add_hooks(layer.traffic.before_reduce, tasks);
+    add_hooks(layer, tasks);
     return tasks;
   }
 
@@ -284,7 +284,7 @@ class LayerPricer {
 
   // A unit of FSDP runs its hooks where its parameters have arrived, in backward also where its
   // gradients leave.
-  void add_hooks(const OpList& concatenations, LayerTasks& tasks) const {
+  void add_hooks(const StageLayer& layer, LayerTasks& tasks) const {
     if (tasks.gather.empty()) {
       return;
     }
@@ -294,7 +294,10 @@ class LayerPricer {
       leaving.front().host += host_.backward_hooks();
     }
     for (std::size_t i = 0; i < tasks.before_reduce.size(); ++i) {
-      tasks.before_reduce[i].host += host_.writing_table(concatenations[i]);
+      const OpList& reduce = layer.traffic.reduce;
+      const std::int64_t ranks =
+          i < reduce.size() ? std::get<Collective>(reduce[i].work).group.size : 1;
+      tasks.before_reduce[i].host += host_.writing_table(layer.traffic.before_reduce[i], ranks);
     }
   }
 

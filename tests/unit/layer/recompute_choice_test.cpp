@@ -85,6 +85,67 @@ TEST_CASE("the operator policy keeps every second product and attention", "[case
   CHECK(total(saved_tensors(sample.context(), {})).value() == Approx(8.25 * u + statistics));
 }
 
+// DeepSeek-V2-Lite's layer with experts: q, kv_down, kv_up, o, the router, three grouped products,
+// then gate, up and down of the shared expert.
+Sample with_experts() {
+  Sample sample;
+  sample.model = test::shipped_model("deepseek_v2_lite");
+  sample.plan.ep = sample.plan.dp = 2;
+  sample.software.fused_qkv = false;
+  sample.software.fused_gate_up = false;
+  sample.training.recompute.kind = RecomputeKind::kOperators;
+  return sample;
+}
+constexpr LayerKind kWithExperts{.moe = true};
+
+TEST_CASE("torchtitan's policy leaves the router out of its count, and may stop early", "[unit]") {
+  Sample sample = with_experts();
+  sample.software.memory.recompute_stops_early = true;
+  const BlockOps early = expand_layer(sample.context(), kWithExperts);
+  CHECK_FALSE(has(early.recompute, OpId::kMlpGate));  // the fifth, counted without the router
+  CHECK(has(early.recompute, OpId::kMlpUp));
+  CHECK(has(early.recompute, OpId::kMoeRouter));
+  CHECK_FALSE(has(early.recompute, OpId::kExpertsDown));
+  CHECK_FALSE(has(early.recompute, OpId::kMlpResidual));
+  sample.software.memory.recompute_stops_early = false;
+  const BlockOps whole = expand_layer(sample.context(), kWithExperts);
+  CHECK(has(whole.recompute, OpId::kExpertsDown));
+  CHECK(has(whole.recompute, OpId::kMlpResidual));
+  CHECK_FALSE(has(whole.recompute, OpId::kMoeDispatch));
+}
+
+TEST_CASE("all-to-alls run again where a model's list has none", "[unit]") {
+  Sample sample = with_experts();
+  sample.software.memory.selective_keeps_exchanges = false;
+  const BlockOps layer = expand_layer(sample.context(), kWithExperts);
+  CHECK(has(layer.recompute, OpId::kMoeDispatch));
+  CHECK(has(layer.recompute, OpId::kMoeCombine));
+}
+
+TEST_CASE("the policy meets no product of a layer that is compiled in pieces", "[unit]") {
+  Sample sample = with_experts();
+  sample.software.host.layers = LaunchMode::kCompiled;
+  sample.software.host.experts = LaunchMode::kEager;
+  CHECK_FALSE(is_one_graph(sample.software, kWithExperts));
+  const BlockOps pieces = expand_layer(sample.context(), kWithExperts);
+  for (const OpId id : {OpId::kAttentionQ, OpId::kAttentionKvUp, OpId::kMlpGate}) {
+    CHECK(has(pieces.recompute, id));
+  }
+  CHECK_FALSE(has(pieces.recompute, OpId::kAttentionCore));  // a call of another library
+  CHECK(is_one_graph(sample.software, {}));
+  CHECK_FALSE(has(expand_layer(sample.context(), {}).recompute, OpId::kAttentionQ));
+}
+
+TEST_CASE("FlexAttention is generated, so that it is kept only in a layer that is one graph",
+          "[unit]") {
+  Sample sample = with_experts();
+  sample.software.attention = AttentionKernel::kFlex;
+  sample.software.host.layers = LaunchMode::kEager;
+  CHECK(has(expand_layer(sample.context(), {}).recompute, OpId::kAttentionCore));
+  sample.software.host.layers = LaunchMode::kCompiled;
+  CHECK_FALSE(has(expand_layer(sample.context(), {}).recompute, OpId::kAttentionCore));
+}
+
 TEST_CASE("a memory budget gives up what is cheap to compute again first", "[unit]") {
   Sample sample = separate();
   const Bytes all = total(saved_tensors(sample.context(), {}));
