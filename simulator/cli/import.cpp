@@ -53,6 +53,11 @@ void add_import_framework(CLI::App& command, const Framework& framework,
   from->add_option("--nodes", options->settings.nodes, "number of nodes")->check(whole_number());
   from->add_option("--software", options->settings.software,
                    "a software set, instead of the usual one");
+  if (framework.dated) {
+    from->add_option("--release", options->settings.release,
+                     "the month or day of the framework, instead of what the file's form says, as "
+                     "2026-03");
+  }
   from->add_flag("--lenient", options->settings.lenient, "list keys that are not known, and go on");
   add_out_option(*from, options->output.out);
   on_choice(*from, run, [options, name = framework.name, &global] {

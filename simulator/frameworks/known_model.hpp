@@ -27,6 +27,7 @@ struct ModelFlavor {
   std::string_view changes{};  // of that file, as YAML
   bool without_mtp = false;    // the framework trains it without multi-token prediction
   std::string_view lacks{};    // what the framework's model has that ours has not, as a remark
+  std::string_view attention{};  // the framework's word for the kernel that the flavor names
 };
 
 // Null if there is none.

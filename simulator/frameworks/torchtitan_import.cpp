@@ -86,36 +86,50 @@ std::string class_of(const PythonValue& value) {
   return value.text.substr(0, value.text.find('.'));
 }
 
+// What a recipe says, and the classes whose names changed from one time to the next.
+struct RecipeText {
+  std::vector<Setting> settings;
+  std::vector<std::string> classes;
+};
+
 class Flattening {
  public:
-  std::vector<Setting> settings(const PythonValue& root) {
+  RecipeText text(const PythonValue& root) {
     for (const auto& [name, value] : root.keywords) {
       put_section(name, value);
     }
-    return std::move(settings_);
+    return std::move(text_);
   }
 
  private:
   void put(std::string name, std::string text, const PythonValue& value) {
-    settings_.push_back(text_setting(std::move(name), std::move(text), value.where));
+    text_.settings.push_back(text_setting(std::move(name), std::move(text), value.where));
+  }
+  void put(std::string name, const PythonValue& value) {
+    text_.settings.push_back({std::move(name), node_of(value)});
   }
   void put_all(const std::string& prefix, const PythonValue& value) {
     for (const auto& [name, inner] : value.keywords) {
       if (inner.kind == Kind::kCall) {
         put_all(prefix + name + ".", inner);
       } else {
-        settings_.push_back({prefix + name, node_of(inner)});
+        put(prefix + name, inner);
       }
     }
   }
 
   void put_section(const std::string& name, const PythonValue& value) {
+    if (value.kind == Kind::kCall) {
+      text_.classes.push_back(class_of(value));
+    }
     if (name == "model_spec") {
       put_model(value);
+    } else if (name == "model_converters") {
+      put_converters_section(value);
     } else if (name == "activation_checkpoint") {
       put_checkpointing(value);
     } else if (value.kind != Kind::kCall) {
-      settings_.push_back({name, node_of(value)});
+      put(name, value);
     } else {
       if (name == "optimizer" || name == "loss") {
         put(name + ".class", class_of(value), value);
@@ -126,13 +140,24 @@ class Flattening {
 
   void put_model(const PythonValue& registry) {
     if (!registry.items.empty()) {
-      settings_.push_back({"model.flavor", node_of(registry.items.front())});
+      put("model.flavor", registry.items.front());
     }
     for (const auto& [name, value] : registry.keywords) {
       if (name == "converters" && value.kind == Kind::kList) {
         put_converters(value);
       } else {
-        settings_.push_back({"model." + name, node_of(value)});
+        put("model." + name, value);
+      }
+    }
+  }
+
+  // Up to April 2026 beside the model: ModelConvertersContainer.Config(converters=[...]).
+  void put_converters_section(const PythonValue& section) {
+    for (const auto& [name, value] : section.keywords) {
+      if (name == "converters" && value.kind == Kind::kList) {
+        put_converters(value);
+      } else {
+        put("model." + name, value);
       }
     }
   }
@@ -143,13 +168,15 @@ class Flattening {
       names.items[i].text = class_of(list.items[i]);
       put_all("converters." + class_of(list.items[i]) + ".", list.items[i]);
     }
-    settings_.push_back({"model.converters", std::move(names)});
+    text_.settings.push_back({"model.converters", std::move(names)});
   }
 
   void put_checkpointing(const PythonValue& value) {
     const std::string policy = class_of(value);
     const std::string section = "activation_checkpoint.";
-    if (policy == "SelectiveAC") {
+    if (policy == "ActivationCheckpointConfig") {
+      // Its fields say the mode.
+    } else if (policy == "SelectiveAC") {
       put(section + "mode", "selective", value);
       put(section + "selective_ac_option", "op", value);
     } else if (policy == "FullAC") {
@@ -162,7 +189,7 @@ class Flattening {
     put_all(section, value);
   }
 
-  std::vector<Setting> settings_;
+  RecipeText text_;
 };
 
 std::string chosen_function(std::string_view text, const std::string& file) {
@@ -181,16 +208,17 @@ std::string chosen_function(std::string_view text, const std::string& file) {
 //
 //   model_spec=model_registry("70B", converters=[...])  ->  model.flavor, model.converters
 //   activation_checkpoint=FullAC.Config()               ->  activation_checkpoint.mode full
+//   ActivationCheckpointConfig(mode="full")             ->  the same, up to June 2026
 //
 // `function` may be empty where the file has one alone. Throws ConfigError.
-std::vector<Setting> torchtitan_recipe(std::string_view text, const std::string& file,
-                                       const std::string& function) {
+RecipeText torchtitan_recipe(std::string_view text, const std::string& file,
+                             const std::string& function) {
   const std::string name = function.empty() ? chosen_function(text, file) : function;
   const PythonValue root = python_result(text, file, name);
   if (root.kind != Kind::kCall || root.keywords.empty()) {
     throw ConfigError(root.where, "function '" + name + "' does not return a Trainer.Config(...)");
   }
-  return Flattening().settings(root);
+  return Flattening().text(root);
 }
 
 // What keys of 2024 and early 2025 are called since; a name that ends in '.' stands for a section.
@@ -240,6 +268,14 @@ bool is_recipe(const ImportInput& input) {
   return input.file.ends_with(".py") || input.text.find("Trainer.Config") != std::string::npos;
 }
 
+// Whether a recipe states its batch in tokens, as since 20 August 2026 (73aed7f6c), and not in
+// sequences. One that says nothing of its batch is of that time.
+bool counts_tokens(const std::vector<Setting>& settings) {
+  return std::none_of(settings.begin(), settings.end(), [](const Setting& setting) {
+    return setting.name == "training.local_batch_size" || setting.name == "training.seq_len";
+  });
+}
+
 bool is_module(std::string_view name) {
   const auto flavors = torchtitan_flavors();
   return std::any_of(flavors.begin(), flavors.end(),
@@ -275,15 +311,19 @@ std::string module_of(const std::string& said, const ImportInput& input,
 
 ImportedExperiment import_torchtitan(const ImportInput& input) {
   std::vector<Setting> overrides = assignment_settings(input.overrides);
-  TorchtitanJob job{is_recipe(input), {}};
+  TorchtitanJob job;
+  job.recipe = is_recipe(input);
   std::vector<Setting> settings;
+  std::vector<std::string> classes;
   if (job.recipe) {
     std::string function = taken(overrides, "CONFIG");
     function = function.empty() ? taken(overrides, "config") : function;
     std::string module = taken(overrides, "MODULE");
     module = module.empty() ? taken(overrides, "module") : module;
     job.module = module_of(module, input, function);
-    settings = torchtitan_recipe(input.text, input.file, function);
+    RecipeText recipe = torchtitan_recipe(input.text, input.file, function);
+    settings = std::move(recipe.settings);
+    classes = std::move(recipe.classes);
   } else {
     settings = toml_settings(input.text, input.file);
     if (settings.empty() && kept_assignments(input.text).empty()) {
@@ -291,6 +331,9 @@ ImportedExperiment import_torchtitan(const ImportInput& input) {
                         "the file has no key; it needs sections such as [model] and [training]");
     }
   }
+  const TorchtitanForm form = job.recipe ? TorchtitanForm::kRecipe : TorchtitanForm::kToml;
+  job.release = release_of(age_of(form, settings, classes), input.release, input.data);
+  job.counts_tokens = job.recipe && counts_tokens(settings);
   settings.insert(settings.end(), overrides.begin(), overrides.end());
   rename(settings);
   Diagnostics diagnostics;

@@ -28,6 +28,11 @@ constexpr std::string_view kDeepSeekDebug =
     "layers: 6, vocabulary: 2048, mlp: {ffn_hidden: 1024}, moe: {experts: 8, experts_per_token: "
     "3, expert_ffn_hidden: 256, shared_expert_ffn_hidden: 512}}";
 
+constexpr ModelFlavor with_attention(ModelFlavor flavor, std::string_view attention) {
+  flavor.attention = attention;
+  return flavor;
+}
+
 // The first row of a name is what it stands for; further ones are the same to torchtitan.
 // torchtitan's models of 2025 have no multi-token prediction; those of 2026 have it on demand.
 constexpr std::array kFlavors = {
@@ -39,8 +44,11 @@ constexpr std::array kFlavors = {
     ModelFlavor{"llama3", "8B", "llama3_8b"},
     ModelFlavor{"llama3", "70B", "llama3_70b"},
     ModelFlavor{"llama3", "70B", "llama3.3_70b"},
+    with_attention({"llama3", "8B_flex", "llama3.1_8b"}, "flex"),
+    with_attention({"llama3", "8B_varlen", "llama3.1_8b"}, "varlen"),
     ModelFlavor{"llama3", "debugmodel", "llama3.1_8b", kLlamaDebug},
-    ModelFlavor{"llama3", "debugmodel_flex_attn", "llama3.1_8b", kLlamaDebug},
+    with_attention({"llama3", "debugmodel_flex_attn", "llama3.1_8b", kLlamaDebug}, "flex"),
+    with_attention({"llama3", "debugmodel_varlen_attn", "llama3.1_8b", kLlamaDebug}, "varlen"),
     ModelFlavor{"llama4", "17bx16e", "llama4_17b16e"},
     ModelFlavor{"llama4", "17bx128e", "llama4_17b128e"},
     ModelFlavor{"llama4", "17bx16e_irope", "llama4_17b16e"},
@@ -49,6 +57,8 @@ constexpr std::array kFlavors = {
     ModelFlavor{"deepseek_v3", "236B", "deepseek_v2"},
     ModelFlavor{"deepseek_v3", "671B", "deepseek_v3", {}, true},
     ModelFlavor{"deepseek_v3", "debugmodel", "deepseek_v3_16b", kDeepSeekDebug},
+    with_attention({"deepseek_v3", "debugmodel_flex_attn", "deepseek_v3_16b", kDeepSeekDebug},
+                   "flex"),
     ModelFlavor{"qwen3", "0.6B", "qwen3_4b", kQwen06},
     ModelFlavor{"qwen3", "1.7B", "qwen3_4b", kQwen17},
     ModelFlavor{"qwen3", "4B", "qwen3_4b"},
@@ -85,7 +95,6 @@ constexpr auto kTorchtitanUnpriced = std::to_array<UnpricedKey>({
     {"debug.batch_invariant", "kernels that do not depend on the batch"},
     {"debug.detect_anomaly", "checks of every gradient, which are slow"},
     {"loss.class", "logits in chunks; here they are there at once", "CrossEntropyLoss"},
-    {"model.attn_backend", "a kernel of attention; here the software set says which", "sdpa"},
     {"model.tp_gemm_backend", "products with their exchange inside", "default"},
     {"model.non_blocking_capacity_factor", "buffers of a fixed size for what experts receive"},
     {"converters.LoRAConverter.rank", "adapters; here all weights are trained"},
