@@ -36,6 +36,8 @@ struct TorchtitanJob {
   bool counts_tokens = false;  // its batch is a number of tokens
   std::string module{};        // of a recipe: llama3
   TorchtitanRelease release{};
+
+  [[nodiscard]] bool is_before(std::string_view day) const { return release.day < day; }
 };
 
 // Of settings that stand in a reader already, under the names of job configs. Problems go to its

@@ -178,7 +178,6 @@ class Flattening {
       // Its fields say the mode.
     } else if (policy == "SelectiveAC") {
       put(section + "mode", "selective", value);
-      put(section + "selective_ac_option", "op", value);
     } else if (policy == "FullAC") {
       put(section + "mode", "full", value);
     } else if (policy == "MemoryBudgetAC") {
@@ -229,6 +228,7 @@ constexpr auto kRenamed = std::to_array<Word>({
     {"training.data_parallel_shard_degree", "parallelism.data_parallel_shard_degree"},
     {"training.data_parallel_replicate_degree", "parallelism.data_parallel_replicate_degree"},
     {"training.tensor_parallel_degree", "parallelism.tensor_parallel_degree"},
+    {"training.pipeline_parallel_degree", "parallelism.pipeline_parallel_degree"},
     {"training.fsdp_reshard_after_forward", "parallelism.fsdp_reshard_after_forward"},
     {"experimental.context_parallel_degree", "parallelism.context_parallel_degree"},
     {"experimental.context_parallel_rotate_method", "parallelism.context_parallel_rotate_method"},
@@ -290,7 +290,8 @@ std::string folder_name(const std::filesystem::path& folder) {
   return whole.lexically_normal().parent_path().filename().string();
 }
 
-// Of a recipe: what was said, its folder, or the beginning of the function's name.
+// Of a recipe: what was said, its folder, or the beginning of the function's name. The registry of
+// another folder is of a module that is not known.
 std::string module_of(const std::string& said, const ImportInput& input,
                       const std::string& function) {
   if (!said.empty()) {
@@ -298,6 +299,10 @@ std::string module_of(const std::string& said, const ImportInput& input,
   }
   if (std::string folder = folder_name(input.folder); is_module(folder)) {
     return folder;
+  }
+  if (std::filesystem::path(input.file).filename() == "config_registry.py" &&
+      !input.folder.empty()) {
+    return folder_name(input.folder);
   }
   for (const ModelFlavor& row : torchtitan_flavors()) {
     if (function.starts_with(std::string(row.module) + "_")) {

@@ -10,6 +10,7 @@
 #include "frameworks/setting_reader.hpp"
 #include "frameworks/torchtitan.hpp"
 #include "frameworks/torchtitan_pipeline.hpp"
+#include "frameworks/torchtitan_software.hpp"
 #include "frameworks/torchtitan_words.hpp"
 #include "frameworks/words.hpp"
 #include "stepcast/base/nearest_name.hpp"
@@ -37,8 +38,6 @@ bool names_experts(const std::string& converter) {
 }
 
 constexpr Range<std::int64_t> kCounts{1, 1 << 28};
-// Since when parameters are sharded also over one rank, which casts them (00b7f5693).
-constexpr std::string_view kShardsAlways = "2026-04-09";
 
 std::string key(std::string_view ours) {
   return std::string(framework_name(FrameworkVocabulary::kTorchtitan, ours));
@@ -121,8 +120,10 @@ class TorchtitanReader {
         "model.flavor",
         "is '" + flavor.substr(0, 60) + "' of '" + module.substr(0, 60) +
             "', which is not known here" +
-            (names.empty() ? "; known are llama3, llama4, deepseek_v3, qwen3, gpt_oss"
-                           : "; known are " + text_list(names) + did_you_mean(flavor, names)));
+            (names.empty()
+                 ? "; known are llama3, llama4, deepseek_v3, qwen3, qwen3_5, gpt_oss, llama2"
+                 : "; known are " + text_list(names) + did_you_mean(flavor, names)) +
+            "; a line '# stepcast: model=NAME' in the file takes a model of configs/models");
   }
 
   [[nodiscard]] std::int64_t layers() const { return parts_.model ? parts_.model->layers : 1; }
@@ -144,7 +145,9 @@ class TorchtitanReader {
     }
     // Up to c4b409af2 experts that are not spread over ranks are cut by tensor parallelism.
     const auto etp = settings_.count(key("plan.etp"), "plan.etp");
-    etp_ = ep_ == 1 && is_before("2026-04-30") ? tp_ : std::clamp(etp.value_or(1), kDegree.lowest, tp_);
+    etp_ = ep_ == 1 && job_.is_before("2026-04-30")
+               ? tp_
+               : std::clamp(etp.value_or(1), kDegree.lowest, tp_);
   }
 
   void read_job_size() {
@@ -169,7 +172,11 @@ class TorchtitanReader {
       }
       return;
     }
-    const JobSize size = job_size(input_, ngpu, ranks);
+    // Two shards at least where one would train in fp32 (check_precision).
+    const bool shards =
+        ranks == inner && tp_ * pp_ > 1 && cp_ == 1 && job_.is_before(kTorchtitanShardsAlways);
+    const bool stated = ngpu || input_.nodes;
+    const JobSize size = job_size(input_, ngpu, shards && !stated ? 2 * ranks : ranks);
     gpus_ = size.gpus;
     if (gpus_ % outer != 0 || gpus_ < outer) {
       settings_.error("parallelism.data_parallel_shard_degree",
@@ -180,9 +187,10 @@ class TorchtitanReader {
     }
     shards_ = gpus_ / outer;
     if (!size.stated) {
-      settings_.assume(
-          "cluster.gpus", std::to_string(gpus_),
-          "the fewest in whole nodes; the file leaves the number to the launcher, give --nodes");
+      settings_.assume("cluster.gpus", std::to_string(gpus_),
+                       std::string("the fewest in whole nodes") +
+                           (shards ? " with two shards" : "") +
+                           "; the file leaves the number to the launcher, give --nodes");
     }
   }
 
@@ -299,7 +307,7 @@ class TorchtitanReader {
 
   // Since 114151ad4 all of a recipe's selections are of operators, and it has no word for it.
   [[nodiscard]] std::string usual_option() const {
-    const bool layers = !job_.recipe || (job_.release.stated && is_before("2026-03-23"));
+    const bool layers = !job_.recipe || (job_.release.stated && job_.is_before("2026-03-23"));
     return layers ? "2" : "op";
   }
 
@@ -443,81 +451,12 @@ class TorchtitanReader {
     return format;
   }
 
-  // compile.enable with its components decides which set describes the operators.
-  void read_compile(ConfigWriter& changes) {
-    const bool enabled = settings_.is_on("compile.enable", "software");
-    const std::vector<std::string> components =
-        settings_.texts("compile.components", "software")
-            .value_or(std::vector<std::string>{"model", "loss"});
-    const auto compiles = [&](std::string_view part) {
-      return enabled && std::find(components.begin(), components.end(), part) != components.end();
-    };
-    parts_.software = compiles("model") ? job_.release.compiled : job_.release.eager;
-    if (compiles("model") != compiles("loss")) {
-      changes.field("cross_entropy", compiles("loss") ? "compiled" : "eager");
-    }
-    settings_.not_carried("compile.backend", "another compiler than Inductor", "inductor");
-    constexpr const char* kOfCompile = "compile.enable_async_tensor_parallel";
-    const std::string async =
-        settings_.has(kOfCompile) ? kOfCompile : key("software.async_tp");
-    if (settings_.is_on(async, "software.async_tp")) {
-      changes.field("async_tp", true);
-    }
-  }
-
-  void read_states(ConfigWriter& changes) {
-    if (settings_.text("training.dtype", "software.state_bytes").value_or("float32") ==
-        "bfloat16") {
-      changes.field("fsdp_parameters_fp32", false);
-      changes.begin("state_bytes");
-      changes.field("parameter", "2 B");
-      changes.field("gradient", "2 B");
-      changes.field("optimizer", "4 B");
-      changes.end();
-    }
-    settings_.not_carried("training.mixed_precision_param", "products in 32 bits; here in 16",
-                          "bfloat16");
-    settings_.not_carried("training.mixed_precision_reduce", "another format of reduced gradients",
-                          "float32");
-  }
-
-  // A kernel that the flavor or the recipe names. Variable lengths are FlashAttention with a mask by
-  // document, its third on parts that have it since 52e34d386.
-  void read_attention(ConfigWriter& changes) {
-    const std::optional<std::string> given =
-        settings_.text("model.attn_backend", "software.attention");
-    const std::string backend = given.value_or(std::string(attention_));
-    if (backend.starts_with("flex")) {
-      changes.field("attention", "flex");
-    } else if (backend == "varlen") {
-      changes.field("attention", is_before("2026-04-06") ? "flash2" : "flash3");
-      changes.begin("attention_library");
-      changes.field("name", "flash_attention");
-      changes.end();
-    } else if (backend == "sdpa") {
-      changes.field("attention", is_before("2025-10-09") ? "flash2" : "cudnn");
-    } else if (!backend.empty()) {
-      not_carried("model.attn_backend", backend.substr(0, 60), "a kernel that is not known here");
-    }
-  }
-
   // The software set, the switches beside it, and the routing of experts.
   void read_software() {
-    ConfigWriter changes;
-    read_compile(changes);
-    read_states(changes);
-    const bool disabled = settings_.is_on("training.disable_cuda_graphs", "software.cuda_graph");
-    if (job_.recipe && pp_ == 1 && !disabled && !is_before("2026-08-13")) {  // f84224af0
-      changes.field("cuda_graph", true);
-    }
-    if (settings_.is_on("optimizer.fused", "software.optimizer")) {
-      changes.field("optimizer", "fused");
-    }
-    if (!is_before(kShardsAlways)) {
-      changes.field("mixed_precision", "always");
-    }
-    read_attention(changes);
-    parts_.software_changes = changes.take();
+    TorchtitanSoftware software =
+        read_torchtitan_software(settings_, job_, {.pp = pp_, .attention = attention_});
+    parts_.software = std::move(software.set);
+    parts_.software_changes = std::move(software.changes);
     if (settings_.is_on("debug.moe_force_load_balance", "expert_exchange.routing") &&
         has_experts()) {
       ConfigWriter exchange;
@@ -532,10 +471,10 @@ class TorchtitanReader {
     if (!set || has_other_software()) {
       return;
     }
-    if (!job_.release.why.empty()) {
-      settings_.assume("software", parts_.software, job_.release.why);
+    for (const std::string& note : job_.release.notes) {
+      settings_.assume("software", parts_.software, note);
     }
-    const MixedPrecision rule = is_before(kShardsAlways)
+    const MixedPrecision rule = job_.is_before(kTorchtitanShardsAlways)
                                     ? load_software(*set, input_.data.software()).mixed_precision
                                     : MixedPrecision::kAlways;
     const ParameterSplit split{.sharded = bounded_product(shards_, cp_) > 1,
@@ -557,19 +496,16 @@ class TorchtitanReader {
     const std::vector<std::string> kept = kept_assignments(input_.text);
     return !input_.software.empty() ||
            std::any_of(kept.begin(), kept.end(), [](const std::string& assignment) {
-             return assignment.starts_with("software=") ||
-                    assignment.starts_with("software.base=");
+             return assignment.starts_with("software=") || assignment.starts_with("software.base=");
            });
   }
-
-  [[nodiscard]] bool is_before(std::string_view day) const { return job_.release.day < day; }
 
   FrameworkReader& settings_;
   const TorchtitanJob& job_;
   const ImportInput& input_;
   FrameworkExperiment parts_;
   std::string_view attention_{};  // that the flavor names, in torchtitan's words
-  bool knows_layers_ = true;  // false: of a model that is still to come from comments
+  bool knows_layers_ = true;      // false: of a model that is still to come from comments
   std::int64_t tp_ = 1;
   std::int64_t pp_ = 1;
   std::int64_t cp_ = 1;

@@ -37,7 +37,7 @@ struct TorchtitanRelease {
   std::string compiled = "torchtitan";
   std::string eager = "torchtitan_eager";
   std::string day = "2025-12-13";  // one of the file's days, on which the sets hold if they can
-  std::string why;                 // for the user; empty where nothing was decided
+  std::vector<std::string> notes;  // why, for the user; none where nothing was decided
   bool stated = false;             // by the user, not read off a file
 };
 

@@ -156,8 +156,8 @@ void follow_recipes(const RecipeSubject& subject, SoftwareSpec& software) {
   const std::vector<SoftwareRecipe> recipes = std::exchange(software.recipes, {});
   Diagnostics diagnostics;
   for (const SoftwareRecipe& recipe : recipes) {
-    if ((subject.latent || !recipe.latent) && names(recipe.models, subject.model) && names(recipe.gpus, subject.gpu) &&
-        names(recipe.dtypes, subject.dtype)) {
+    if ((subject.latent || !recipe.latent) && names(recipe.models, subject.model) &&
+        names(recipe.gpus, subject.gpu) && names(recipe.dtypes, subject.dtype)) {
       MappingReader switches(recipe.changes, "set", diagnostics);
       read_software_switches(switches, software);
     }

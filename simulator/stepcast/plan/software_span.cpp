@@ -17,13 +17,15 @@ namespace {
 bool is_day(std::string_view text) {
   constexpr std::string_view kShape = "dddd-dd-dd";
   return text.size() == kShape.size() &&
-         std::equal(text.begin(), text.end(), kShape.begin(),
-                    [](char c, char shape) { return shape == 'd' ? ascii::is_digit(c) : c == '-'; });
+         std::equal(text.begin(), text.end(), kShape.begin(), [](char c, char shape) {
+           return shape == 'd' ? ascii::is_digit(c) : c == '-';
+         });
 }
 
 bool is_commit(std::string_view text) {
-  return text.size() >= 7 && text.size() <= 40 &&
-         std::ranges::all_of(text, [](char c) { return ascii::is_digit(c) || (c >= 'a' && c <= 'f'); });
+  return text.size() >= 7 && text.size() <= 40 && std::ranges::all_of(text, [](char c) {
+           return ascii::is_digit(c) || (c >= 'a' && c <= 'f');
+         });
 }
 
 std::string read_day(MappingReader& reader, std::string_view key) {
@@ -91,7 +93,8 @@ SwitchEvidence read_one(MappingReader reader, const ConfigNode& set) {
   evidence.pytorch = reader.optional_text("pytorch");
   evidence.says = reader.required_text("says");
   if (!evidence.key.empty() && found_in(set, evidence.key) == nullptr) {
-    reader.error("switch", "names '" + evidence.key.substr(0, 60) + "', which the set does not say");
+    reader.error("switch",
+                 "names '" + evidence.key.substr(0, 60) + "', which the set does not say");
   }
   if (evidence.commit.empty() == evidence.pytorch.empty()) {
     reader.error("commit", "or pytorch has to say what the switch follows from, and not both");
@@ -114,7 +117,8 @@ SoftwareSpan read_span(MappingReader& reader) {
   span.since = read_day(reader, "since");
   span.until = read_day(reader, "until");
   if (span.family.empty() != span.since.empty()) {
-    reader.error("family", "and since belong together: a set of a family says from when on it holds");
+    reader.error("family",
+                 "and since belong together: a set of a family says from when on it holds");
   }
   if (!span.until.empty() && span.until <= span.since) {
     reader.error("until", "must be a day behind since");
@@ -129,7 +133,8 @@ std::vector<SwitchEvidence> read_evidence(MappingReader& reader, const ConfigNod
     return list;
   }
   if (written->kind != ConfigNode::Kind::kSequence) {
-    reader.error("evidence", "must be a list of mappings: {switch, since, commit or pytorch, says}");
+    reader.error("evidence",
+                 "must be a list of mappings: {switch, since, commit or pytorch, says}");
     return list;
   }
   list.reserve(written->items.size());

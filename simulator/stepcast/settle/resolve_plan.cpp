@@ -34,10 +34,10 @@ class Resolver {
                                                 &Resolver::copy_degrees,   &Resolver::divide_world,
                                                 &Resolver::divide_experts, &Resolver::divide_batch};
     constexpr std::array<Step, 11> kOthers = {
-        &Resolver::settle_order,     &Resolver::settle_context,          &Resolver::settle_exchange,
-        &Resolver::divide_model,     &Resolver::check_recomputed_layers, &Resolver::divide_context,
-        &Resolver::settle_sharding,  &Resolver::check_precision,         &Resolver::check_optimizer,
-        &Resolver::settle_pipeline,  &Resolver::settle_primitives};
+        &Resolver::settle_order,    &Resolver::settle_context,          &Resolver::settle_exchange,
+        &Resolver::divide_model,    &Resolver::check_recomputed_layers, &Resolver::divide_context,
+        &Resolver::settle_sharding, &Resolver::check_precision,         &Resolver::check_optimizer,
+        &Resolver::settle_pipeline, &Resolver::settle_primitives};
     const bool open = take(kOfDegrees, wanted);
     result_.refused_by_degrees = !result_.reasons.empty();
     if (open) {
