@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frameworks/python_recipe.hpp"
+#include "frameworks/python_tokens.hpp"
 #include "frameworks/setting.hpp"
 #include "frameworks/torchtitan.hpp"
 #include "frameworks/words.hpp"
@@ -86,27 +87,34 @@ std::string class_of(const PythonValue& value) {
   return value.text.substr(0, value.text.find('.'));
 }
 
-// What a recipe says, and the classes whose names changed from one time to the next.
-struct RecipeText {
-  std::vector<Setting> settings;
-  std::vector<std::string> classes;
-};
+// All names that stand in a recipe's file, whose other functions and imports are of the same time.
+std::vector<std::string> names_of_recipe(std::string_view text, const std::string& file) {
+  std::vector<std::string> names;
+  for (const PythonStatement& statement : python_statements(text, file)) {
+    for (const PythonToken& token : statement.tokens) {
+      if (token.kind == PythonToken::Kind::kName) {
+        names.push_back(token.text);
+      }
+    }
+  }
+  return names;
+}
 
 class Flattening {
  public:
-  RecipeText text(const PythonValue& root) {
+  std::vector<Setting> settings(const PythonValue& root) {
     for (const auto& [name, value] : root.keywords) {
       put_section(name, value);
     }
-    return std::move(text_);
+    return std::move(settings_);
   }
 
  private:
   void put(std::string name, std::string text, const PythonValue& value) {
-    text_.settings.push_back(text_setting(std::move(name), std::move(text), value.where));
+    settings_.push_back(text_setting(std::move(name), std::move(text), value.where));
   }
   void put(std::string name, const PythonValue& value) {
-    text_.settings.push_back({std::move(name), node_of(value)});
+    settings_.push_back({std::move(name), node_of(value)});
   }
   void put_all(const std::string& prefix, const PythonValue& value) {
     for (const auto& [name, inner] : value.keywords) {
@@ -119,9 +127,6 @@ class Flattening {
   }
 
   void put_section(const std::string& name, const PythonValue& value) {
-    if (value.kind == Kind::kCall) {
-      text_.classes.push_back(class_of(value));
-    }
     if (name == "model_spec") {
       put_model(value);
     } else if (name == "model_converters") {
@@ -168,7 +173,7 @@ class Flattening {
       names.items[i].text = class_of(list.items[i]);
       put_all("converters." + class_of(list.items[i]) + ".", list.items[i]);
     }
-    text_.settings.push_back({"model.converters", std::move(names)});
+    settings_.push_back({"model.converters", std::move(names)});
   }
 
   void put_checkpointing(const PythonValue& value) {
@@ -188,7 +193,7 @@ class Flattening {
     put_all(section, value);
   }
 
-  RecipeText text_;
+  std::vector<Setting> settings_;
 };
 
 std::string chosen_function(std::string_view text, const std::string& file) {
@@ -210,14 +215,14 @@ std::string chosen_function(std::string_view text, const std::string& file) {
 //   ActivationCheckpointConfig(mode="full")             ->  the same, up to June 2026
 //
 // `function` may be empty where the file has one alone. Throws ConfigError.
-RecipeText torchtitan_recipe(std::string_view text, const std::string& file,
-                             const std::string& function) {
+std::vector<Setting> torchtitan_recipe(std::string_view text, const std::string& file,
+                                       const std::string& function) {
   const std::string name = function.empty() ? chosen_function(text, file) : function;
   const PythonValue root = python_result(text, file, name);
   if (root.kind != Kind::kCall || root.keywords.empty()) {
     throw ConfigError(root.where, "function '" + name + "' does not return a Trainer.Config(...)");
   }
-  return Flattening().text(root);
+  return Flattening().settings(root);
 }
 
 // What keys of 2024 and early 2025 are called since; a name that ends in '.' stands for a section.
@@ -319,16 +324,15 @@ ImportedExperiment import_torchtitan(const ImportInput& input) {
   TorchtitanJob job;
   job.recipe = is_recipe(input);
   std::vector<Setting> settings;
-  std::vector<std::string> classes;
+  std::vector<std::string> names;
   if (job.recipe) {
     std::string function = taken(overrides, "CONFIG");
     function = function.empty() ? taken(overrides, "config") : function;
     std::string module = taken(overrides, "MODULE");
     module = module.empty() ? taken(overrides, "module") : module;
     job.module = module_of(module, input, function);
-    RecipeText recipe = torchtitan_recipe(input.text, input.file, function);
-    settings = std::move(recipe.settings);
-    classes = std::move(recipe.classes);
+    settings = torchtitan_recipe(input.text, input.file, function);
+    names = names_of_recipe(input.text, input.file);
   } else {
     settings = toml_settings(input.text, input.file);
     if (settings.empty() && kept_assignments(input.text).empty()) {
@@ -337,7 +341,7 @@ ImportedExperiment import_torchtitan(const ImportInput& input) {
     }
   }
   const TorchtitanForm form = job.recipe ? TorchtitanForm::kRecipe : TorchtitanForm::kToml;
-  job.release = release_of(age_of(form, settings, classes), input.release, input.data);
+  job.release = release_of(age_of(form, settings, names), input.release, input.data);
   job.counts_tokens = job.recipe && counts_tokens(settings);
   settings.insert(settings.end(), overrides.begin(), overrides.end());
   rename(settings);

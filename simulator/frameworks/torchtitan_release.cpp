@@ -12,7 +12,7 @@
 namespace stepcast {
 namespace {
 
-// When torchtitan had a key or a class of its files. A name that ends in '.' stands for a section.
+// When torchtitan had a key or a name of its files. A name that ends in '.' stands for a section.
 struct DatedName {
   std::string_view name;
   std::string_view since{};  // empty: since its form is there
@@ -61,35 +61,31 @@ constexpr auto kTomlNames = std::to_array<DatedName>({
     {"checkpoint.enable", "2025-08-22"},                               // cd337db63
 });
 
+// Names that stand somewhere in a recipe's file.
 constexpr auto kRecipeNames = std::to_array<DatedName>({
-    {"training.local_batch_size", "", "2026-08-20"},                   // 73aed7f6c
-    {"training.seq_len", "", "2026-08-20"},                            // 73aed7f6c
-    {"training.num_tokens_per_microbatch_per_dp_rank", "2026-08-20"},  // 73aed7f6c
-    {"training.num_tokens_per_train_step", "2026-08-20"},              // 73aed7f6c
-    {"training.max_context_length", "2026-08-20"},                     // 73aed7f6c
-    {"training.disable_cuda_graphs", "2026-08-13"},                    // f84224af0
-    {"activation_checkpoint.selective_ac_option", "", "2026-03-23"},   // 114151ad4
-    {"model_converters.", "", "2026-04-27"},                           // 6348d93d1
-    {"model.converters", "2026-04-27"},                                // 6348d93d1
-    {"model.moe_comm_backend", "2026-04-17"},                          // 7cec16600
-    {"model.attn_backend", "2026-04-17"},                              // 7cec16600
-    {"loss.", "2026-04-27"},                                           // 786e26f8e
-    {"parallelism.enable_sequence_parallel", "2026-03-29"},            // aa68af18e
-    {"parallelism.expert_parallel_comm_backend", "", "2026-04-30"},    // c4b409af2
-    {"parallelism.expert_tensor_parallel_degree", "", "2026-04-30"},   // c4b409af2
-    {"parallelism.enable_async_tensor_parallel", "", "2026-08-12"},    // 737594746
-    {"compile.enable_async_tensor_parallel", "2026-08-12"},            // 737594746
-    {"ActivationCheckpointConfig", "", "2026-06-15"},                  // c5d93d109
-    {"SelectiveAC", "2026-06-15"},
-    {"FullAC", "2026-06-15"},
-    {"MemoryBudgetAC", "2026-06-15"},
-    {"ModelConvertersContainer", "", "2026-04-27"},  // 6348d93d1
-    {"OptimizersContainer", "", "2026-06-04"},       // 632f67f12
-    {"default_adamw", "2026-06-04"},
-    {"ChunkedLossWrapper", "2026-06-26"},  // 9530a874d
+    {"local_batch_size", "", "2026-08-20"},                   // 73aed7f6c
+    {"seq_len", "", "2026-08-20"},                            // 73aed7f6c
+    {"num_tokens_per_microbatch_per_dp_rank", "2026-08-20"},  // 73aed7f6c
+    {"num_tokens_per_train_step", "2026-08-20"},              // 73aed7f6c
+    {"max_context_length", "2026-08-20"},                     // 73aed7f6c
+    {"disable_cuda_graphs", "2026-08-13"},                    // f84224af0
+    {"selective_ac_option", "", "2026-03-23"},                // 114151ad4
+    {"ModelConvertersContainer", "", "2026-04-27"},           // 6348d93d1
+    {"moe_comm_backend", "2026-04-17"},                       // 7cec16600
+    {"attn_backend", "2026-04-17"},                           // 7cec16600
+    {"ChunkedCELoss", "2026-04-27", "2026-06-26"},            // 786e26f8e, 9530a874d
+    {"ChunkedLossWrapper", "2026-06-26"},                     // 9530a874d
+    {"enable_sequence_parallel", "2026-03-29"},               // aa68af18e
+    {"expert_parallel_comm_backend", "", "2026-04-30"},       // c4b409af2
+    {"expert_tensor_parallel_degree", "", "2026-04-30"},      // c4b409af2
+    {"ActivationCheckpointConfig", "", "2026-06-15"},         // c5d93d109
+    {"SelectiveAC", "2026-06-15"},                            // c5d93d109
+    {"FullAC", "2026-06-15"},                                 // c5d93d109
+    {"MemoryBudgetAC", "2026-06-15"},                         // c5d93d109
+    {"default_adamw", "2026-06-04"},                          // 632f67f12
 });
 
-bool names(const DatedName& row, std::string_view name) {
+bool is_named(const DatedName& row, std::string_view name) {
   return row.name.ends_with('.') ? name.starts_with(row.name) : name == row.name;
 }
 
@@ -107,7 +103,7 @@ void narrow(const DatedName& row, std::string_view name, TorchtitanAge& age) {
 template <std::size_t N>
 void narrow_by(const std::array<DatedName, N>& rows, std::string_view name, TorchtitanAge& age) {
   for (const DatedName& row : rows) {
-    if (names(row, name)) {
+    if (is_named(row, name)) {
       narrow(row, name, age);
     }
   }
@@ -169,7 +165,7 @@ std::string day_within(const SoftwareSpan& span, const DayRange& days) {
 }  // namespace
 
 TorchtitanAge age_of(TorchtitanForm form, std::span<const Setting> settings,
-                     std::span<const std::string> classes) {
+                     std::span<const std::string> names) {
   const bool toml = form == TorchtitanForm::kToml;
   TorchtitanAge whole;
   narrow(toml ? kTomlFiles : kRecipes, "", whole);
@@ -180,7 +176,7 @@ TorchtitanAge age_of(TorchtitanForm form, std::span<const Setting> settings,
   for (const Setting& setting : settings) {
     narrow_all(setting.name);
   }
-  for (const std::string& name : classes) {
+  for (const std::string& name : names) {
     narrow_all(name);
   }
   const bool together = age.days.until.empty() || age.days.since < age.days.until;

@@ -27,10 +27,10 @@ struct TorchtitanAge {
   std::string until_key;
 };
 
-// `settings` have the names that the file gives them; `classes` are those that a recipe calls.
+// `settings` have the names that the file gives them; `names` stand anywhere in a recipe.
 // Keys that no day has together leave the days of the form.
 TorchtitanAge age_of(TorchtitanForm form, std::span<const Setting> settings,
-                     std::span<const std::string> classes);
+                     std::span<const std::string> names);
 
 // What a file of some days runs.
 struct TorchtitanRelease {
