@@ -87,12 +87,13 @@ std::string class_of(const PythonValue& value) {
   return value.text.substr(0, value.text.find('.'));
 }
 
-// All names that stand in a recipe's file, whose other functions and imports are of the same time.
+// All names and texts that stand in a recipe's file, whose other functions and imports are of the
+// same time.
 std::vector<std::string> names_of_recipe(std::string_view text, const std::string& file) {
   std::vector<std::string> names;
   for (const PythonStatement& statement : python_statements(text, file)) {
     for (const PythonToken& token : statement.tokens) {
-      if (token.kind == PythonToken::Kind::kName) {
+      if (token.kind == PythonToken::Kind::kName || token.kind == PythonToken::Kind::kString) {
         names.push_back(token.text);
       }
     }

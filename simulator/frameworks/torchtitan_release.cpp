@@ -70,19 +70,23 @@ constexpr auto kRecipeNames = std::to_array<DatedName>({
     {"max_context_length", "2026-08-20"},                     // 73aed7f6c
     {"disable_cuda_graphs", "2026-08-13"},                    // f84224af0
     {"selective_ac_option", "", "2026-03-23"},                // 114151ad4
-    {"ModelConvertersContainer", "", "2026-04-27"},           // 6348d93d1
-    {"moe_comm_backend", "2026-04-17"},                       // 7cec16600
-    {"attn_backend", "2026-04-17"},                           // 7cec16600
-    {"ChunkedCELoss", "2026-04-27", "2026-06-26"},            // 786e26f8e, 9530a874d
-    {"ChunkedLossWrapper", "2026-06-26"},                     // 9530a874d
-    {"enable_sequence_parallel", "2026-03-29"},               // aa68af18e
-    {"expert_parallel_comm_backend", "", "2026-04-30"},       // c4b409af2
-    {"expert_tensor_parallel_degree", "", "2026-04-30"},      // c4b409af2
-    {"ActivationCheckpointConfig", "", "2026-06-15"},         // c5d93d109
-    {"SelectiveAC", "2026-06-15"},                            // c5d93d109
-    {"FullAC", "2026-06-15"},                                 // c5d93d109
-    {"MemoryBudgetAC", "2026-06-15"},                         // c5d93d109
-    {"default_adamw", "2026-06-04"},                          // 632f67f12
+    {"8B_flex", "", "2026-04-17"},                            // 7cec16600
+    {"8B_varlen", "", "2026-04-17"},
+    {"debugmodel_flex_attn", "", "2026-04-17"},
+    {"debugmodel_varlen_attn", "", "2026-04-17"},
+    {"ModelConvertersContainer", "", "2026-04-27"},       // 6348d93d1
+    {"moe_comm_backend", "2026-04-17"},                   // 7cec16600
+    {"attn_backend", "2026-04-17"},                       // 7cec16600
+    {"ChunkedCELoss", "2026-04-27", "2026-06-26"},        // 786e26f8e, 9530a874d
+    {"ChunkedLossWrapper", "2026-06-26"},                 // 9530a874d
+    {"enable_sequence_parallel", "2026-03-29"},           // aa68af18e
+    {"expert_parallel_comm_backend", "", "2026-04-30"},   // c4b409af2
+    {"expert_tensor_parallel_degree", "", "2026-04-30"},  // c4b409af2
+    {"ActivationCheckpointConfig", "", "2026-06-15"},     // c5d93d109
+    {"SelectiveAC", "2026-06-15"},                        // c5d93d109
+    {"FullAC", "2026-06-15"},                             // c5d93d109
+    {"MemoryBudgetAC", "2026-06-15"},                     // c5d93d109
+    {"default_adamw", "2026-06-04"},                      // 632f67f12
 });
 
 bool is_named(const DatedName& row, std::string_view name) {

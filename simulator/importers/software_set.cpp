@@ -94,8 +94,9 @@ std::string torchtitan_set(StatedObject& row, StatedObject& overlap, const Profi
       mentions(source.text("title"), "2024") || mentions(ref.substr(0, ref.find('@')), "_2024");
   const int month = of_2024 ? 202412 : month_of(source);
   std::string set = family;
-  if (const auto days = days_named(month_text(month))) {
-    set = release_for(releases_of(family, profiles.data()), *days).name;
+  if (month > 0) {
+    const DayRange days = days_named(month_text(month)).value_or(DayRange{});
+    set = release_for(releases_of(family, profiles.data()), days).name;
     assumed.push_back("software " + set + ": the source is of " +
                       (of_2024 ? std::string("2024") : std::to_string(month)));
   }
