@@ -55,8 +55,7 @@ void add_import_framework(CLI::App& command, const Framework& framework,
                    "a software set, instead of the usual one");
   if (framework.dated) {
     from->add_option("--release", options->settings.release,
-                     "the month or day of the framework, instead of what the file's form says, as "
-                     "2026-03");
+                     "the framework's month or day, as 2026-03; left out: by the file's form");
   }
   from->add_flag("--lenient", options->settings.lenient, "list keys that are not known, and go on");
   add_out_option(*from, options->output.out);

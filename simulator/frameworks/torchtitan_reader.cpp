@@ -162,9 +162,9 @@ class TorchtitanReader {
       shards_ = 1;
       return;
     }
+    const bool stated = ngpu || input_.nodes;
     if (shards_ != -1) {
       gpus_ = ranks;
-      const bool stated = ngpu || input_.nodes;
       if (stated && job_size(input_, ngpu, ranks).gpus != ranks) {
         settings_.error("parallelism.data_parallel_shard_degree",
                         "with the other degrees makes " + std::to_string(ranks) +
@@ -172,11 +172,8 @@ class TorchtitanReader {
       }
       return;
     }
-    // Two shards at least where one would train in fp32 (check_precision).
-    const bool shards =
-        ranks == inner && tp_ * pp_ > 1 && cp_ == 1 && job_.is_before(kTorchtitanShardsAlways);
-    const bool stated = ngpu || input_.nodes;
-    const JobSize size = job_size(input_, ngpu, shards && !stated ? 2 * ranks : ranks);
+    const bool doubled = !stated && ranks == inner && alone_in_fp32();
+    const JobSize size = job_size(input_, ngpu, doubled ? 2 * ranks : ranks);
     gpus_ = size.gpus;
     if (gpus_ % outer != 0 || gpus_ < outer) {
       settings_.error("parallelism.data_parallel_shard_degree",
@@ -189,9 +186,14 @@ class TorchtitanReader {
     if (!size.stated) {
       settings_.assume("cluster.gpus", std::to_string(gpus_),
                        std::string("the fewest in whole nodes") +
-                           (shards ? " with two shards" : "") +
+                           (doubled ? " with two shards" : "") +
                            "; the file leaves the number to the launcher, give --nodes");
     }
+  }
+
+  // Whether one shard alone would train in fp32 (check_precision).
+  [[nodiscard]] bool alone_in_fp32() const {
+    return tp_ * pp_ > 1 && cp_ == 1 && job_.is_before(kTorchtitanShardsAlways);
   }
 
   // --- batch ---
