@@ -208,7 +208,7 @@ struct ImportSettings {
   std::optional<std::int64_t> nodes{};
   std::string software{};
   std::string release{};  // "2026-03": the time of the framework, where its sets have one
-  bool lenient = false;  // keys that are not known are remarked, not refused
+  bool lenient = false;   // keys that are not known are remarked, not refused
 };
 
 // How far a sweep is, in plans.
