@@ -49,6 +49,7 @@ constexpr std::array kTypes = {
     Takes{"FOLDER", "--pieces --save-dir --data"},
     Takes{"FILE.svg", "--plot"},
     Takes{"DATE", "--date"},
+    Takes{"MONTH", "--release"},
     Takes{"KEY", "--constant"},
     Takes{"KEY,...", "--free"},
     Takes{"KIND", "--template"},

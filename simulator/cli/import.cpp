@@ -53,6 +53,10 @@ void add_import_framework(CLI::App& command, const Framework& framework,
   from->add_option("--nodes", options->settings.nodes, "number of nodes")->check(whole_number());
   from->add_option("--software", options->settings.software,
                    "a software set, instead of the usual one");
+  if (framework.dated) {
+    from->add_option("--release", options->settings.release,
+                     "the framework's month or day, as 2026-03; left out: by the file's form");
+  }
   from->add_flag("--lenient", options->settings.lenient, "list keys that are not known, and go on");
   add_out_option(*from, options->output.out);
   on_choice(*from, run, [options, name = framework.name, &global] {

@@ -33,7 +33,7 @@ constexpr auto kFrameworks = std::to_array<FrameworkInfo>({
     {"torchtitan", "a job config of torchtitan: TOML, or config_registry.py",
      "import torchtitan llama3_70b.toml --gpu h100_sxm --nodes 8", import_torchtitan,
      export_torchtitan, why_not_torchtitan, "a job config of torchtitan (TOML)", false,
-     "torchtitan*"},
+     "torchtitan*", true},
     {"maxtext", "a configuration of MaxText: YAML",
      "import maxtext llama2_70b.yml --gpu h100_sxm --nodes 8", import_maxtext, export_maxtext,
      why_not_maxtext, "a configuration of MaxText (YAML)", false, "maxtext*"},

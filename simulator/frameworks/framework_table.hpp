@@ -24,6 +24,7 @@ struct FrameworkInfo {
   std::string_view writes{};  // what an export prints
   bool takes_name = false;    // also a name that is no file
   std::string_view sets{};    // software sets that are this framework's; "nemo_20*" is all such
+  bool dated = false;         // its sets say for which time they hold
 };
 
 std::span<const FrameworkInfo> frameworks();

@@ -121,9 +121,10 @@ class Assembly {
     ConfigNode shape = model();
     const ConfigNode* own_name = shape.find("name");
     const std::string named = own_name == nullptr ? shape.text : own_name->text;
+    const bool latent = is_latent(shape);
     writer.field("model", std::move(shape));
     write_cluster(writer);
-    ConfigNode software_set = software(named);
+    ConfigNode software_set = software({named, {}, Dtype::kBf16, latent});
     writer.field("training", std::move(parts_.training));
     if (!parts_.plan.entries.empty()) {
       writer.field("plan", std::move(parts_.plan));
@@ -200,6 +201,15 @@ class Assembly {
     const std::string known =
         written_out ? std::string{} : known_model(read_shape(shape), preferred, input_.data);
     return known.empty() ? shape : scalar_node(known);
+  }
+
+  // Of a model as the experiment has it, by its shape or by the name of a shipped one.
+  [[nodiscard]] bool is_latent(const ConfigNode& model) const {
+    if (model.kind == ConfigNode::Kind::kMapping) {
+      return read_shape(model).attention.kind == AttentionKind::kMla;
+    }
+    const auto shipped = file_named(input_.data.models(), model.text);
+    return shipped && load_model(*shipped).attention.kind == AttentionKind::kMla;
   }
 
   // {model: the file's}, for assignments to lead into.
@@ -279,11 +289,11 @@ class Assembly {
   }
 
   // The set with the changes that it does not have anyway.
-  ConfigNode software(const std::string& model) {
+  ConfigNode software(const RecipeSubject& subject) {
     const std::string kept = kept_name(kSoftwareKey) + kept_name(kSoftwareBase);
     const std::string named = kept.empty() ? parts_.software : kept;
     const std::string& set = input_.software.empty() ? named : input_.software;
-    drop_needless(load_set(set, model));
+    drop_needless(load_set(set, subject));
     if (parts_.software_changes.entries.empty()) {
       return scalar_node(set);
     }
@@ -293,13 +303,14 @@ class Assembly {
   }
 
   // As a run of this model in this format on this GPU has it.
-  [[nodiscard]] SoftwareSpec load_set(const std::string& set, const std::string& model) const {
+  [[nodiscard]] SoftwareSpec load_set(const std::string& set, RecipeSubject subject) const {
     SoftwareSpec software = load_named_software(set, input_.data, {"--software", 0, 0});
     const ConfigNode* dtype = parts_.training.find("dtype");
-    const Dtype format =
-        dtype == nullptr ? Dtype::kBf16 : dtype_named(dtype->text).value_or(Dtype::kBf16);
     const std::string gpu = gpu_name();
-    follow_recipes({model, gpu, format}, software);
+    subject.dtype =
+        dtype == nullptr ? Dtype::kBf16 : dtype_named(dtype->text).value_or(Dtype::kBf16);
+    subject.gpu = gpu;
+    follow_recipes(subject, software);
     return software;
   }
 

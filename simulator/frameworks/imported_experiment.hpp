@@ -35,6 +35,7 @@ struct ImportInput {
   std::string gpu;                    // a GPU's name; empty: not given
   std::optional<std::int64_t> nodes;  // not given: from the file's number of GPUs
   std::string software;               // instead of the framework's usual set; empty: not given
+  std::string release;                // of which time the framework is; empty: read off the file
   UnknownSettings unknown = UnknownSettings::kRefused;
   DataRoot data;
 };

@@ -73,7 +73,7 @@ std::vector<std::string> flavor_names(std::span<const ModelFlavor> flavors,
                                       std::string_view module) {
   std::vector<std::string> names;
   for (const ModelFlavor& row : flavors) {
-    if (row.module == module) {
+    if (row.module == module && std::ranges::find(names, row.flavor) == names.end()) {
       names.emplace_back(row.flavor);
     }
   }

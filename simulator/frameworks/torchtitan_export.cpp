@@ -39,6 +39,11 @@ class TorchtitanFile {
                         " GPUs in all. torchrun ... -m torchtitan.train --job.config_file FILE") {}
 
   ExportedFile file() {
+    // 9810191bb
+    if (experiment_.software.span.since >= "2026-02-23") {
+      out_.note("torchtitan of " + experiment_.software.date +
+                " reads recipes in Python alone; this is the last form of its TOML files.");
+    }
     write_model();
     write_training();
     write_parallelism();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frameworks/python_recipe.hpp"
+#include "frameworks/python_tokens.hpp"
 #include "frameworks/setting.hpp"
 #include "frameworks/torchtitan.hpp"
 #include "frameworks/words.hpp"
@@ -86,6 +87,20 @@ std::string class_of(const PythonValue& value) {
   return value.text.substr(0, value.text.find('.'));
 }
 
+// All names and texts that stand in a recipe's file, whose other functions and imports are of the
+// same time.
+std::vector<std::string> names_of_recipe(std::string_view text, const std::string& file) {
+  std::vector<std::string> names;
+  for (const PythonStatement& statement : python_statements(text, file)) {
+    for (const PythonToken& token : statement.tokens) {
+      if (token.kind == PythonToken::Kind::kName || token.kind == PythonToken::Kind::kString) {
+        names.push_back(token.text);
+      }
+    }
+  }
+  return names;
+}
+
 class Flattening {
  public:
   std::vector<Setting> settings(const PythonValue& root) {
@@ -99,12 +114,15 @@ class Flattening {
   void put(std::string name, std::string text, const PythonValue& value) {
     settings_.push_back(text_setting(std::move(name), std::move(text), value.where));
   }
+  void put(std::string name, const PythonValue& value) {
+    settings_.push_back({std::move(name), node_of(value)});
+  }
   void put_all(const std::string& prefix, const PythonValue& value) {
     for (const auto& [name, inner] : value.keywords) {
       if (inner.kind == Kind::kCall) {
         put_all(prefix + name + ".", inner);
       } else {
-        settings_.push_back({prefix + name, node_of(inner)});
+        put(prefix + name, inner);
       }
     }
   }
@@ -112,10 +130,12 @@ class Flattening {
   void put_section(const std::string& name, const PythonValue& value) {
     if (name == "model_spec") {
       put_model(value);
+    } else if (name == "model_converters") {
+      put_converters_section(value);
     } else if (name == "activation_checkpoint") {
       put_checkpointing(value);
     } else if (value.kind != Kind::kCall) {
-      settings_.push_back({name, node_of(value)});
+      put(name, value);
     } else {
       if (name == "optimizer" || name == "loss") {
         put(name + ".class", class_of(value), value);
@@ -126,13 +146,24 @@ class Flattening {
 
   void put_model(const PythonValue& registry) {
     if (!registry.items.empty()) {
-      settings_.push_back({"model.flavor", node_of(registry.items.front())});
+      put("model.flavor", registry.items.front());
     }
     for (const auto& [name, value] : registry.keywords) {
       if (name == "converters" && value.kind == Kind::kList) {
         put_converters(value);
       } else {
-        settings_.push_back({"model." + name, node_of(value)});
+        put("model." + name, value);
+      }
+    }
+  }
+
+  // Up to April 2026 beside the model: ModelConvertersContainer.Config(converters=[...]).
+  void put_converters_section(const PythonValue& section) {
+    for (const auto& [name, value] : section.keywords) {
+      if (name == "converters" && value.kind == Kind::kList) {
+        put_converters(value);
+      } else {
+        put("model." + name, value);
       }
     }
   }
@@ -149,9 +180,10 @@ class Flattening {
   void put_checkpointing(const PythonValue& value) {
     const std::string policy = class_of(value);
     const std::string section = "activation_checkpoint.";
-    if (policy == "SelectiveAC") {
+    if (policy == "ActivationCheckpointConfig") {
+      // Its fields say the mode.
+    } else if (policy == "SelectiveAC") {
       put(section + "mode", "selective", value);
-      put(section + "selective_ac_option", "op", value);
     } else if (policy == "FullAC") {
       put(section + "mode", "full", value);
     } else if (policy == "MemoryBudgetAC") {
@@ -181,6 +213,7 @@ std::string chosen_function(std::string_view text, const std::string& file) {
 //
 //   model_spec=model_registry("70B", converters=[...])  ->  model.flavor, model.converters
 //   activation_checkpoint=FullAC.Config()               ->  activation_checkpoint.mode full
+//   ActivationCheckpointConfig(mode="full")             ->  the same, up to June 2026
 //
 // `function` may be empty where the file has one alone. Throws ConfigError.
 std::vector<Setting> torchtitan_recipe(std::string_view text, const std::string& file,
@@ -201,6 +234,7 @@ constexpr auto kRenamed = std::to_array<Word>({
     {"training.data_parallel_shard_degree", "parallelism.data_parallel_shard_degree"},
     {"training.data_parallel_replicate_degree", "parallelism.data_parallel_replicate_degree"},
     {"training.tensor_parallel_degree", "parallelism.tensor_parallel_degree"},
+    {"training.pipeline_parallel_degree", "parallelism.pipeline_parallel_degree"},
     {"training.fsdp_reshard_after_forward", "parallelism.fsdp_reshard_after_forward"},
     {"experimental.context_parallel_degree", "parallelism.context_parallel_degree"},
     {"experimental.context_parallel_rotate_method", "parallelism.context_parallel_rotate_method"},
@@ -240,6 +274,14 @@ bool is_recipe(const ImportInput& input) {
   return input.file.ends_with(".py") || input.text.find("Trainer.Config") != std::string::npos;
 }
 
+// Whether a recipe states its batch in tokens, as since 20 August 2026 (73aed7f6c), and not in
+// sequences. One that says nothing of its batch is of that time.
+bool counts_tokens(const std::vector<Setting>& settings) {
+  return std::none_of(settings.begin(), settings.end(), [](const Setting& setting) {
+    return setting.name == "training.local_batch_size" || setting.name == "training.seq_len";
+  });
+}
+
 bool is_module(std::string_view name) {
   const auto flavors = torchtitan_flavors();
   return std::any_of(flavors.begin(), flavors.end(),
@@ -254,7 +296,8 @@ std::string folder_name(const std::filesystem::path& folder) {
   return whole.lexically_normal().parent_path().filename().string();
 }
 
-// Of a recipe: what was said, its folder, or the beginning of the function's name.
+// Of a recipe: what was said, its folder, or the beginning of the function's name. The registry of
+// another folder is of a module that is not known.
 std::string module_of(const std::string& said, const ImportInput& input,
                       const std::string& function) {
   if (!said.empty()) {
@@ -262,6 +305,10 @@ std::string module_of(const std::string& said, const ImportInput& input,
   }
   if (std::string folder = folder_name(input.folder); is_module(folder)) {
     return folder;
+  }
+  if (std::filesystem::path(input.file).filename() == "config_registry.py" &&
+      !input.folder.empty()) {
+    return folder_name(input.folder);
   }
   for (const ModelFlavor& row : torchtitan_flavors()) {
     if (function.starts_with(std::string(row.module) + "_")) {
@@ -275,8 +322,10 @@ std::string module_of(const std::string& said, const ImportInput& input,
 
 ImportedExperiment import_torchtitan(const ImportInput& input) {
   std::vector<Setting> overrides = assignment_settings(input.overrides);
-  TorchtitanJob job{is_recipe(input), {}};
+  TorchtitanJob job;
+  job.recipe = is_recipe(input);
   std::vector<Setting> settings;
+  std::vector<std::string> names;
   if (job.recipe) {
     std::string function = taken(overrides, "CONFIG");
     function = function.empty() ? taken(overrides, "config") : function;
@@ -284,6 +333,7 @@ ImportedExperiment import_torchtitan(const ImportInput& input) {
     module = module.empty() ? taken(overrides, "module") : module;
     job.module = module_of(module, input, function);
     settings = torchtitan_recipe(input.text, input.file, function);
+    names = names_of_recipe(input.text, input.file);
   } else {
     settings = toml_settings(input.text, input.file);
     if (settings.empty() && kept_assignments(input.text).empty()) {
@@ -291,6 +341,9 @@ ImportedExperiment import_torchtitan(const ImportInput& input) {
                         "the file has no key; it needs sections such as [model] and [training]");
     }
   }
+  const TorchtitanForm form = job.recipe ? TorchtitanForm::kRecipe : TorchtitanForm::kToml;
+  job.release = release_of(age_of(form, settings, names), input.release, input.data);
+  job.counts_tokens = job.recipe && counts_tokens(settings);
   settings.insert(settings.end(), overrides.begin(), overrides.end());
   rename(settings);
   Diagnostics diagnostics;

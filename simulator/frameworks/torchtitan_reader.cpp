@@ -10,6 +10,7 @@
 #include "frameworks/setting_reader.hpp"
 #include "frameworks/torchtitan.hpp"
 #include "frameworks/torchtitan_pipeline.hpp"
+#include "frameworks/torchtitan_software.hpp"
 #include "frameworks/torchtitan_words.hpp"
 #include "frameworks/words.hpp"
 #include "stepcast/base/nearest_name.hpp"
@@ -55,6 +56,7 @@ class TorchtitanReader {
     parts_.training = training();
     parts_.plan = plan();
     read_software();
+    check_precision();
     leave_out_torchtitan_keys(settings_);
     parts_.gpus = gpus_;
     return std::move(parts_);
@@ -91,6 +93,7 @@ class TorchtitanReader {
     const std::string flavor = settings_.text_or("model.flavor", "model", "debugmodel");
     const ModelFlavor* known = find_flavor(torchtitan_flavors(), module, flavor);
     if (known != nullptr) {
+      attention_ = known->attention;
       parts_.model = model_of(*known, input_.data);
       if (!known->lacks.empty()) {
         not_carried("model", flavor, std::string(known->lacks));
@@ -117,8 +120,10 @@ class TorchtitanReader {
         "model.flavor",
         "is '" + flavor.substr(0, 60) + "' of '" + module.substr(0, 60) +
             "', which is not known here" +
-            (names.empty() ? "; known are llama3, llama4, deepseek_v3, qwen3, gpt_oss"
-                           : "; known are " + text_list(names) + did_you_mean(flavor, names)));
+            (names.empty()
+                 ? "; known are llama3, llama4, deepseek_v3, qwen3, qwen3_5, gpt_oss, llama2"
+                 : "; known are " + text_list(names) + did_you_mean(flavor, names)) +
+            "; a line '# stepcast: model=NAME' in the file takes a model of configs/models");
   }
 
   [[nodiscard]] std::int64_t layers() const { return parts_.model ? parts_.model->layers : 1; }
@@ -138,9 +143,11 @@ class TorchtitanReader {
                       "must be -1, which means what is left, or a degree from 1");
       shards_ = 1;
     }
-    // Up to 2025 experts that are not spread over ranks are cut by tensor parallelism.
+    // Up to c4b409af2 experts that are not spread over ranks are cut by tensor parallelism.
     const auto etp = settings_.count(key("plan.etp"), "plan.etp");
-    etp_ = ep_ == 1 && !job_.recipe ? tp_ : std::clamp(etp.value_or(1), kDegree.lowest, tp_);
+    etp_ = ep_ == 1 && job_.is_before("2026-04-30")
+               ? tp_
+               : std::clamp(etp.value_or(1), kDegree.lowest, tp_);
   }
 
   void read_job_size() {
@@ -155,9 +162,9 @@ class TorchtitanReader {
       shards_ = 1;
       return;
     }
+    const bool stated = ngpu || input_.nodes;
     if (shards_ != -1) {
       gpus_ = ranks;
-      const bool stated = ngpu || input_.nodes;
       if (stated && job_size(input_, ngpu, ranks).gpus != ranks) {
         settings_.error("parallelism.data_parallel_shard_degree",
                         "with the other degrees makes " + std::to_string(ranks) +
@@ -165,7 +172,8 @@ class TorchtitanReader {
       }
       return;
     }
-    const JobSize size = job_size(input_, ngpu, ranks);
+    const bool doubled = !stated && ranks == inner && alone_in_fp32();
+    const JobSize size = job_size(input_, ngpu, doubled ? 2 * ranks : ranks);
     gpus_ = size.gpus;
     if (gpus_ % outer != 0 || gpus_ < outer) {
       settings_.error("parallelism.data_parallel_shard_degree",
@@ -176,10 +184,16 @@ class TorchtitanReader {
     }
     shards_ = gpus_ / outer;
     if (!size.stated) {
-      settings_.assume(
-          "cluster.gpus", std::to_string(gpus_),
-          "the fewest in whole nodes; the file leaves the number to the launcher, give --nodes");
+      settings_.assume("cluster.gpus", std::to_string(gpus_),
+                       std::string("the fewest in whole nodes") +
+                           (doubled ? " with two shards" : "") +
+                           "; the file leaves the number to the launcher, give --nodes");
     }
+  }
+
+  // Whether one shard alone would train in fp32 (check_precision).
+  [[nodiscard]] bool alone_in_fp32() const {
+    return tp_ * pp_ > 1 && cp_ == 1 && job_.is_before(kTorchtitanShardsAlways);
   }
 
   // --- batch ---
@@ -187,7 +201,7 @@ class TorchtitanReader {
   [[nodiscard]] std::int64_t dp() const { return bounded_product(replicas_, shards_); }
 
   void read_batch() {
-    if (job_.recipe) {
+    if (job_.counts_tokens) {
       read_tokens();
     } else {
       sequence_ = positive(key("training.sequence_length"), "training.sequence_length", 2048);
@@ -205,7 +219,7 @@ class TorchtitanReader {
     settle_global();
   }
 
-  // The files of 2026 count tokens.
+  // The files since 20 August 2026 count tokens.
   void read_tokens() {
     sequence_ = positive("training.max_context_length", "training.sequence_length", 2048);
     const std::int64_t tokens = positive("training.num_tokens_per_microbatch_per_dp_rank",
@@ -224,8 +238,8 @@ class TorchtitanReader {
   }
 
   void settle_global() {
-    const std::string name =
-        job_.recipe ? "training.num_tokens_per_train_step" : key("training.global_batch_size");
+    const std::string name = job_.counts_tokens ? "training.num_tokens_per_train_step"
+                                                : key("training.global_batch_size");
     const std::int64_t once = bounded_product(local_, dp());
     if (global_ < 1) {
       global_ = once;
@@ -255,10 +269,18 @@ class TorchtitanReader {
     return writer.take();
   }
 
+  // Of a recipe the class, or up to June 2026 a field of the container of all optimizers.
+  std::string optimizer_name() {
+    const std::optional<std::string> written =
+        job_.recipe ? settings_.text("optimizer.class", "training.optimizer") : std::nullopt;
+    if (written && !written->starts_with("Optimizers")) {
+      return *written;
+    }
+    return settings_.text_or("optimizer.name", "training.optimizer", "AdamW");
+  }
+
   std::string_view optimizer() {
-    const std::string name =
-        job_.recipe ? settings_.text("optimizer.class", "training.optimizer").value_or("AdamW")
-                    : settings_.text_or("optimizer.name", "training.optimizer", "AdamW");
+    const std::string name = optimizer_name();
     if (const std::string_view ours = ours_of(kTorchtitanOptimizers, name); !ours.empty()) {
       return ours;
     }
@@ -285,10 +307,16 @@ class TorchtitanReader {
     }
   }
 
+  // Since 114151ad4 all of a recipe's selections are of operators, and it has no word for it.
+  [[nodiscard]] std::string usual_option() const {
+    const bool layers = !job_.recipe || (job_.release.stated && job_.is_before("2026-03-23"));
+    return layers ? "2" : "op";
+  }
+
   // By operator, or every n-th layer in full.
   void write_selective(ConfigWriter& writer) {
     const std::string option = settings_.text_or("activation_checkpoint.selective_ac_option",
-                                                 "training.recompute", job_.recipe ? "op" : "2");
+                                                 "training.recompute", usual_option());
     if (option == "op") {
       writer.field("recompute", "selective_op");
       return;
@@ -334,9 +362,8 @@ class TorchtitanReader {
       writer.field("sequence_parallel", false);
     }
     if (cp_ > 1) {
-      const std::string method = job_.recipe ? std::string("allgather")
-                                             : settings_.text_or(key("plan.cp_algorithm"),
-                                                                 "plan.cp_algorithm", "allgather");
+      const std::string method =
+          settings_.text_or(key("plan.cp_algorithm"), "plan.cp_algorithm", "allgather");
       writer.field("cp_algorithm", method == "alltoall" ? "ring" : "all_gather");
     }
     if (has_experts() && ep_ > 1) {
@@ -362,7 +389,8 @@ class TorchtitanReader {
   }
 
   void write_dispatcher(ConfigWriter& writer) {
-    const std::string name = job_.recipe ? "model.moe_comm_backend" : key("plan.dispatcher");
+    constexpr const char* kOfModel = "model.moe_comm_backend";
+    const std::string name = settings_.has(kOfModel) ? kOfModel : key("plan.dispatcher");
     const auto backend = settings_.text(name, "plan.dispatcher");
     if (!backend) {
       return;
@@ -425,53 +453,12 @@ class TorchtitanReader {
     return format;
   }
 
-  // compile.enable with its components decides which set describes the operators.
-  void read_compile(ConfigWriter& changes) {
-    const bool enabled = settings_.is_on("compile.enable", "software");
-    const std::vector<std::string> components =
-        settings_.texts("compile.components", "software")
-            .value_or(std::vector<std::string>{"model", "loss"});
-    const auto compiles = [&](std::string_view part) {
-      return enabled && std::find(components.begin(), components.end(), part) != components.end();
-    };
-    parts_.software = compiles("model") ? "torchtitan" : "torchtitan_eager";
-    if (compiles("model") != compiles("loss")) {
-      changes.field("cross_entropy", compiles("loss") ? "compiled" : "eager");
-    }
-    settings_.not_carried("compile.backend", "another compiler than Inductor", "inductor");
-    const std::string async = job_.recipe ? std::string("compile.enable_async_tensor_parallel")
-                                          : key("software.async_tp");
-    if (settings_.is_on(async, "software.async_tp")) {
-      changes.field("async_tp", true);
-    }
-  }
-
-  void read_states(ConfigWriter& changes) {
-    if (settings_.text("training.dtype", "software.state_bytes").value_or("float32") ==
-        "bfloat16") {
-      changes.field("fsdp_parameters_fp32", false);
-      changes.begin("state_bytes");
-      changes.field("parameter", "2 B");
-      changes.field("gradient", "2 B");
-      changes.field("optimizer", "4 B");
-      changes.end();
-    }
-    settings_.not_carried("training.mixed_precision_param", "products in 32 bits; here in 16",
-                          "bfloat16");
-    settings_.not_carried("training.mixed_precision_reduce", "another format of reduced gradients",
-                          "float32");
-  }
-
   // The software set, the switches beside it, and the routing of experts.
   void read_software() {
-    ConfigWriter changes;
-    read_compile(changes);
-    read_states(changes);
-    const bool disabled = settings_.is_on("training.disable_cuda_graphs", "software.cuda_graph");
-    if (job_.recipe && pp_ == 1 && !disabled) {
-      changes.field("cuda_graph", true);
-    }
-    parts_.software_changes = changes.take();
+    TorchtitanSoftware software =
+        read_torchtitan_software(settings_, job_, {.pp = pp_, .attention = attention_});
+    parts_.software = std::move(software.set);
+    parts_.software_changes = std::move(software.changes);
     if (settings_.is_on("debug.moe_force_load_balance", "expert_exchange.routing") &&
         has_experts()) {
       ConfigWriter exchange;
@@ -480,11 +467,47 @@ class TorchtitanReader {
     }
   }
 
+  // What trains in fp32 is refused where the file says so, before the experiment is.
+  void check_precision() {
+    const auto set = file_named(input_.data.software(), parts_.software);
+    if (!set || has_other_software()) {
+      return;
+    }
+    for (const std::string& note : job_.release.notes) {
+      settings_.assume("software", parts_.software, note);
+    }
+    const MixedPrecision rule = job_.is_before(kTorchtitanShardsAlways)
+                                    ? load_software(*set, input_.data.software()).mixed_precision
+                                    : MixedPrecision::kAlways;
+    const ParameterSplit split{.sharded = bounded_product(shards_, cp_) > 1,
+                               .replicated = replicas_ > 1,
+                               .whole = tp_ == 1 && pp_ == 1};
+    if (trains_in_fp32(rule, split)) {
+      settings_.error(tp_ == 1 && pp_ > 1 ? key("plan.pp") : key("plan.tp"),
+                      "without FSDP makes torchtitan train in fp32: its mixed precision is that of "
+                      "fully_shard up to 2026-04-09 (00b7f5693), and fp32 is not priced here; give "
+                      "parallelism.data_parallel_shard_degree above 1");
+    } else if (rule != MixedPrecision::kAlways && !split.sharded) {
+      not_carried("training.mixed_precision_param", "bfloat16",
+                  "without FSDP by autocast, whose casts of weights and inputs are not priced");
+    }
+  }
+
+  // By --software, or by a comment of an export.
+  [[nodiscard]] bool has_other_software() const {
+    const std::vector<std::string> kept = kept_assignments(input_.text);
+    return !input_.software.empty() ||
+           std::any_of(kept.begin(), kept.end(), [](const std::string& assignment) {
+             return assignment.starts_with("software=") || assignment.starts_with("software.base=");
+           });
+  }
+
   FrameworkReader& settings_;
   const TorchtitanJob& job_;
   const ImportInput& input_;
   FrameworkExperiment parts_;
-  bool knows_layers_ = true;  // false: of a model that is still to come from comments
+  std::string_view attention_{};  // that the flavor names, in torchtitan's words
+  bool knows_layers_ = true;      // false: of a model that is still to come from comments
   std::int64_t tp_ = 1;
   std::int64_t pp_ = 1;
   std::int64_t cp_ = 1;

@@ -22,15 +22,33 @@ constexpr std::string_view kQwen06 =
 constexpr std::string_view kQwen17 =
     "{name: qwen3_1.7b, title: Qwen3 1.7B, source: huggingface.co/Qwen/Qwen3-1.7B config.json, "
     "hidden_size: 2048, layers: 28, attention: {heads: 16}, mlp: {ffn_hidden: 6144}}";
+constexpr std::string_view kQwenDebug =
+    "{name: torchtitan_qwen3_debugmodel, title: 'debugmodel of torchtitan, qwen3', source: "
+    "'pytorch/torchtitan torchtitan/models/qwen3/__init__.py', hidden_size: 256, layers: 8, "
+    "vocabulary: 2048, attention: {heads: 16, kv_heads: 8, head_dim: 128}, mlp: {ffn_hidden: "
+    "3072}, tied_embeddings: true}";
+constexpr std::string_view kQwenMoeDebug =
+    "{name: torchtitan_qwen3_debugmodel_moe, title: 'debugmodel_moe of torchtitan, qwen3', source: "
+    "'pytorch/torchtitan torchtitan/models/qwen3/__init__.py', hidden_size: 256, layers: 8, "
+    "vocabulary: 2048, attention: {heads: 16, kv_heads: 8, head_dim: 128}, moe: {experts: 64, "
+    "experts_per_token: 8, expert_ffn_hidden: 768}}";
 constexpr std::string_view kDeepSeekDebug =
     "{name: torchtitan_deepseek_v3_debugmodel, title: 'debugmodel of torchtitan, deepseek_v3', "
     "source: 'pytorch/torchtitan torchtitan/models/deepseek_v3/__init__.py', hidden_size: 256, "
     "layers: 6, vocabulary: 2048, mlp: {ffn_hidden: 1024}, moe: {experts: 8, experts_per_token: "
     "3, expert_ffn_hidden: 256, shared_expert_ffn_hidden: 512}}";
 
+constexpr ModelFlavor with_attention(ModelFlavor flavor, std::string_view attention) {
+  flavor.attention = attention;
+  return flavor;
+}
+
 // The first row of a name is what it stands for; further ones are the same to torchtitan.
 // torchtitan's models of 2025 have no multi-token prediction; those of 2026 have it on demand.
 constexpr std::array kFlavors = {
+    ModelFlavor{"llama2", "7B", "llama2_7b"},
+    ModelFlavor{"llama2", "13B", "llama2_13b"},
+    ModelFlavor{"llama2", "70B", "llama2_70b"},
     ModelFlavor{"llama3", "1B", "llama3.2_1b"},
     ModelFlavor{"llama3", "3B", "llama3.2_3b"},
     ModelFlavor{"llama3", "8B", "llama3.1_8b"},
@@ -39,8 +57,11 @@ constexpr std::array kFlavors = {
     ModelFlavor{"llama3", "8B", "llama3_8b"},
     ModelFlavor{"llama3", "70B", "llama3_70b"},
     ModelFlavor{"llama3", "70B", "llama3.3_70b"},
+    with_attention({"llama3", "8B_flex", "llama3.1_8b"}, "flex"),
+    with_attention({"llama3", "8B_varlen", "llama3.1_8b"}, "varlen"),
     ModelFlavor{"llama3", "debugmodel", "llama3.1_8b", kLlamaDebug},
-    ModelFlavor{"llama3", "debugmodel_flex_attn", "llama3.1_8b", kLlamaDebug},
+    with_attention({"llama3", "debugmodel_flex_attn", "llama3.1_8b", kLlamaDebug}, "flex"),
+    with_attention({"llama3", "debugmodel_varlen_attn", "llama3.1_8b", kLlamaDebug}, "varlen"),
     ModelFlavor{"llama4", "17bx16e", "llama4_17b16e"},
     ModelFlavor{"llama4", "17bx128e", "llama4_17b128e"},
     ModelFlavor{"llama4", "17bx16e_irope", "llama4_17b16e"},
@@ -49,6 +70,11 @@ constexpr std::array kFlavors = {
     ModelFlavor{"deepseek_v3", "236B", "deepseek_v2"},
     ModelFlavor{"deepseek_v3", "671B", "deepseek_v3", {}, true},
     ModelFlavor{"deepseek_v3", "debugmodel", "deepseek_v3_16b", kDeepSeekDebug},
+    with_attention({"deepseek_v3", "debugmodel_flex_attn", "deepseek_v3_16b", kDeepSeekDebug},
+                   "flex"),
+    ModelFlavor{"qwen3", "debugmodel", "qwen3_4b", kQwenDebug},
+    with_attention({"qwen3", "debugmodel_flex", "qwen3_4b", kQwenDebug}, "flex"),
+    ModelFlavor{"qwen3", "debugmodel_moe", "qwen3_30b_a3b", kQwenMoeDebug},
     ModelFlavor{"qwen3", "0.6B", "qwen3_4b", kQwen06},
     ModelFlavor{"qwen3", "1.7B", "qwen3_4b", kQwen17},
     ModelFlavor{"qwen3", "4B", "qwen3_4b"},
@@ -84,8 +110,6 @@ constexpr auto kTorchtitanUnpriced = std::to_array<UnpricedKey>({
     {"debug.deterministic", "deterministic kernels, which are slower"},
     {"debug.batch_invariant", "kernels that do not depend on the batch"},
     {"debug.detect_anomaly", "checks of every gradient, which are slow"},
-    {"loss.class", "logits in chunks; here they are there at once", "CrossEntropyLoss"},
-    {"model.attn_backend", "a kernel of attention; here the software set says which", "sdpa"},
     {"model.tp_gemm_backend", "products with their exchange inside", "default"},
     {"model.non_blocking_capacity_factor", "buffers of a fixed size for what experts receive"},
     {"converters.LoRAConverter.rank", "adapters; here all weights are trained"},

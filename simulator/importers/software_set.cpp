@@ -7,6 +7,7 @@
 #include "importers/published_names.hpp"
 #include "importers/stated_object.hpp"
 #include "stepcast/base/ascii.hpp"
+#include "stepcast/plan/software_span.hpp"
 
 namespace stepcast {
 namespace {
@@ -72,37 +73,37 @@ int month_of(StatedObject& source) {
   return 0;
 }
 
-// The first month without the logits of every micro-batch on a pipeline's last stage.
-constexpr int kWithoutOutputs = 202511;
+// "2025-06" of 202506.
+std::string month_text(int month) {
+  const std::string digits = std::to_string(month);
+  return digits.substr(0, 4) + "-" + digits.substr(4);
+}
 
-// torchtitan runs eagerly unless a row says that it was compiled; its benchmarks of 2024 compiled
-// the blocks only.
-std::string torchtitan_set(StatedObject& row, StatedObject& overlap, Record& assumed) {
+// torchtitan runs eagerly unless a row says that it was compiled. The set is that of the month of
+// its source, or of its year where it is of 2024; without either that of December 2025.
+std::string torchtitan_set(StatedObject& row, StatedObject& overlap, const ProfileCache& profiles,
+                           Record& assumed) {
   const nlohmann::json compile = overlap.value("compile");
   const bool compiled = compile.is_boolean()
                             ? compile.get<bool>()
                             : compile.is_string() && !compile.get<std::string>().empty();
-  if (!compiled) {
-    assumed.push_back("software torchtitan_eager: torchtitan compiles nothing unless told to");
-    return "torchtitan_eager";
-  }
+  const std::string family = compiled ? "torchtitan" : "torchtitan_eager";
   StatedObject& source = row.object("source");
   const std::string ref = source.text("ref");
   const bool of_2024 =
       mentions(source.text("title"), "2024") || mentions(ref.substr(0, ref.find('@')), "_2024");
-  if (of_2024) {
-    assumed.push_back(
-        "software torchtitan_2024: the source is of that year, when torchtitan "
-        "compiled the blocks only");
-    return "torchtitan_2024";
+  const int month = of_2024 ? 202412 : month_of(source);
+  std::string set = family;
+  if (month > 0) {
+    const DayRange days = days_named(month_text(month)).value_or(DayRange{});
+    set = release_for(releases_of(family, profiles.data()), days).name;
+    assumed.push_back("software " + set + ": the source is of " +
+                      (of_2024 ? std::string("2024") : std::to_string(month)));
   }
-  const int month = month_of(source);
-  if (month > 0 && month < kWithoutOutputs) {
-    assumed.push_back("software torchtitan_2025_09: the source is of " + std::to_string(month) +
-                      ", before the last stage stopped returning its logits");
-    return "torchtitan_2025_09";
+  if (!compiled) {
+    assumed.push_back("software " + set + ": torchtitan compiles nothing unless told to");
   }
-  return "torchtitan";
+  return set;
 }
 
 // The release of Megatron Bridge that a framework's text names, as "25.11"; empty for another.
@@ -133,7 +134,7 @@ std::string set_of_family(const SoftwareName& known, const std::string& framewor
   StatedObject& overlap = row.object("train").object("overlap");
   switch (known.family()) {
     case FrameworkFamily::kTorchtitan:
-      return torchtitan_set(row, overlap, assumed);
+      return torchtitan_set(row, overlap, profiles, assumed);
     case FrameworkFamily::kPrimus:
       if (overlap.states("features")) {
         assumed.push_back("software primus_moe: the row lists features of Primus' MoE package");

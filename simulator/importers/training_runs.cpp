@@ -221,16 +221,16 @@ void settle_source(StatedObject& row, const DeviceSpec& device, RunSoftware& sof
   }
 }
 
-// torchtitan's DeepSeek-V3 takes FlexAttention since August 2025 (pull request 1610), which every
-// run of it in the sources is younger than.
-void settle_mask(StatedObject& figures, RunSoftware& software, Record& assumed) {
-  const bool young = software.base == "torchtitan" || software.base == "torchtitan_eager";
-  if (young && figures.states("mla") && !software.changes.contains("attention")) {
-    software.changes["attention"] = "flex";
+// Which models a set runs with a mask by document, its recipes say.
+void settle_mask(StatedObject& figures, ProfileCache& profiles, const RunSoftware& software,
+                 Record& assumed) {
+  SoftwareSpec set = profiles.software(software.base, {});
+  follow_recipes({{}, {}, Dtype::kBf16, figures.states("mla")}, set);
+  if (family_of(software.base) == FrameworkFamily::kTorchtitan &&
+      set.attention == AttentionKernel::kFlex && !software.changes.contains("attention")) {
     assumed.push_back(
-        "software.attention flex: torchtitan's DeepSeek-V3 runs FlexAttention with a mask by "
-        "document; how long documents are is not stated, so none is taken to be shorter than its "
-        "sequence");
+        "software.attention flex, by the set: a mask by document; how long documents are is not "
+        "stated, so none is taken to be shorter than its sequence");
   }
 }
 
@@ -249,7 +249,7 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
   read_overlap(train, model, software, plan, assumed);
   settle_source(row, device, software, assumed);
   settle_adapter(row, device, training, plan, software, assumed);
-  settle_mask(figures, software, assumed);
+  settle_mask(figures, profiles, software, assumed);
   if (family_of(software.base) == FrameworkFamily::kTorchtitan) {
     settle_pipeline_pieces(row, degrees, plan, training, assumed);
   }

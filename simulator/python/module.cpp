@@ -125,6 +125,7 @@ void bind_foreign_files(py::module_& module, py::class_<Simulator>& simulator) {
       .def_readwrite("gpu", &ImportSettings::gpu)
       .def_readwrite("nodes", &ImportSettings::nodes)
       .def_readwrite("software", &ImportSettings::software)
+      .def_readwrite("release", &ImportSettings::release)
       .def_readwrite("lenient", &ImportSettings::lenient);
   simulator
       .def(

@@ -136,6 +136,7 @@ struct Framework {
   std::string example;      // a command line of an import
   std::string writes;       // what an export prints
   bool takes_name = false;  // an import takes the name of a recipe too
+  bool dated = false;       // an import takes the release of the framework
 };
 
 // A file of another format as one of ours, and what became of its keys, a line each.

@@ -207,7 +207,8 @@ struct ImportSettings {
   std::string gpu{};
   std::optional<std::int64_t> nodes{};
   std::string software{};
-  bool lenient = false;  // keys that are not known are remarked, not refused
+  std::string release{};  // "2026-03": the time of the framework, where its sets have one
+  bool lenient = false;   // keys that are not known are remarked, not refused
 };
 
 // How far a sweep is, in plans.

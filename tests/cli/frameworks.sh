@@ -49,6 +49,26 @@ for share in -1 1.5 1e308; do
   refuses primus "$made/odd.yaml" "odd.yaml:[0-9]*:[0-9]*: error: 'attention_dropout' is .*; give a share from 0 to 1"
 done
 
+# torchtitan's sets are of a time, which a file's form says and --release otherwise; an export of a set after its TOML files
+# says that those are gone, and comes back as it was.
+printf '[model]\nname = "llama3"\nflavor = "8B"\n[parallelism]\ntensor_parallel_degree = 8\n' >"$made/job.toml"
+refuses torchtitan "$made/job.toml" "job.toml:5:[0-9]*: error: 'parallelism.tensor_parallel_degree' without FSDP makes torchtitan train in fp32"
+titan() { "$stepcast" import torchtitan "$made/job.toml" --gpu h100_sxm --nodes 2 "$@" 2>"$made/said"; }
+titan | grep -q '^software: torchtitan_eager$' || complain "a job config of torchtitan: $(cat "$made/said")"
+grep -q 'software torchtitan_eager: --release may also be 2025-09' "$made/said" || complain "other releases: $(cat "$made/said")"
+titan --release 2026-03 | grep -q '^software: torchtitan_eager_2026_03$' || complain "--release: $(cat "$made/said")"
+! titan --release soon >/dev/null && grep -q 'must be a month such as 2026-03' "$made/said" || complain "--release soon: $(cat "$made/said")"
+! "$stepcast" import maxtext "$made/job.toml" --release 2026-03 >/dev/null 2>&1 || complain "--release of MaxText"
+for set in torchtitan_2024 torchtitan_2026_03 torchtitan_eager_2026_08; do
+  "$stepcast" export torchtitan --model qwen3_8b --gpu h100_sxm --nodes 2 --fsdp 16 --gbs 64 --software "$set" \
+    --out "$made/titan" 2>"$made/said"
+  case $set in
+    *2026*) grep -q 'reads recipes in Python alone' "$made/said" || complain "$set is exported without a word: $(cat "$made/said")" ;;
+    *) ! grep -q Python "$made/said" || complain "$set is said to have no TOML" ;;
+  esac
+  "$stepcast" import torchtitan "$made/titan/train.toml" --quiet | grep -q "^software: $set\$" || complain "$set does not come back"
+done
+
 declare -A back=() refused=()
 comments=0
 for example in "$root"/examples/*/experiment.yaml; do

@@ -178,11 +178,12 @@ def frameworks():
 
 
 def import_(framework, file, *, overrides=(), gpu="", nodes=None, software="", lenient=False,
-            text=None):
+            text=None, release=""):
     """An experiment from a framework's launch file, as YAML text, and remarks on its keys.
 
     `text`, if given, is read instead of the file, which then only has a name. Where the framework
-    has recipes by name (Megatron-Bridge), `file` may be the name of one. Raises InputError.
+    has recipes by name (Megatron-Bridge), `file` may be the name of one. `release` is the month of
+    torchtitan, "2026-03", instead of what the file's form says. Raises InputError.
     """
     if text is None:
         known = _stepcast.Simulator.frameworks()
@@ -196,6 +197,7 @@ def import_(framework, file, *, overrides=(), gpu="", nodes=None, software="", l
     settings.nodes = nodes
     settings.software = software
     settings.lenient = lenient
+    settings.release = release
     return _here().import_experiment(framework, str(file), text, settings)
 
 

@@ -51,9 +51,12 @@ std::string usual_name(const std::filesystem::path& file) {
 
 std::vector<Framework> Simulator::frameworks() {
   return each_of(stepcast::frameworks(), [](const FrameworkInfo& framework) {
-    return Framework{
-        std::string(framework.name), std::string(framework.reads), std::string(framework.example),
-        std::string(framework.export_to == nullptr ? "" : framework.writes), framework.takes_name};
+    return Framework{std::string(framework.name),
+                     std::string(framework.reads),
+                     std::string(framework.example),
+                     std::string(framework.export_to == nullptr ? "" : framework.writes),
+                     framework.takes_name,
+                     framework.dated};
   });
 }
 
@@ -69,6 +72,11 @@ Imported Simulator::import_experiment(const std::string& framework, const TextSo
     input.gpu = settings.gpu;
     input.nodes = settings.nodes;
     input.software = settings.software;
+    input.release = settings.release;
+    if (!from.dated && !settings.release.empty()) {
+      throw ConfigError({"--release", 0, 0},
+                        "is known of torchtitan alone; give --software for " + framework);
+    }
     input.unknown = settings.lenient ? UnknownSettings::kRemarked : UnknownSettings::kRefused;
     input.data = {data_};
     const ImportedExperiment imported = from.import_from(input);

@@ -353,7 +353,8 @@ class ExperimentReader {
     const std::string name =
         is_own_file(given) ? (folder_ / given).lexically_normal().string() : given;
     experiment_.software = profiles_.software(name, where);
-    follow_recipes({experiment_.model.name, experiment_.named.gpu, experiment_.training.dtype},
+    follow_recipes({experiment_.model.name, experiment_.named.gpu, experiment_.training.dtype,
+                    experiment_.model.attention.kind == AttentionKind::kMla},
                    experiment_.software);
     experiment_.software_base = experiment_.software;
     experiment_.named.software = name;

@@ -84,7 +84,7 @@ bool trains_head(const ExpansionContext& context) {
 void add_loss(const ExpansionContext& context, StageBudget& budget) {
   const MemoryRules& rules = context.software.memory;
   const bool eager = context.software.cross_entropy == Implementation::kEager;
-  const Bytes at_loss = rules.logit_at_loss.value_or(eager ? Bytes(12) : Bytes(4));
+  const Bytes at_loss = rules.logit_at_loss.value_or(eager ? rules.logit_at_eager_loss : Bytes(4));
   const Bytes at_head = rules.logit_at_head.value_or(Bytes(2));
   const double logits =
       real(context.tokens() * local_vocabulary(context.model, context.plan, context.software)) /

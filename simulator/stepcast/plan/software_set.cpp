@@ -30,7 +30,11 @@ ConfigNode with_bases(const std::filesystem::path& file, const std::filesystem::
                                    "'; 'stepcast list software' shows what there is");
     }
     std::erase_if(root.entries, [](const ConfigEntry& entry) { return entry.key == "base"; });
-    root = changed(load_config(*below), root);
+    ConfigNode beneath = load_config(*below);
+    std::erase_if(beneath.entries, [](const ConfigEntry& entry) {
+      return std::ranges::find(kSpanKeys, entry.key) != kSpanKeys.end();
+    });
+    root = changed(std::move(beneath), root);
   }
   throw ConfigError(root.location(),
                     "the sets that 'base' names go in a circle, or are more than " +
@@ -54,6 +58,7 @@ std::vector<Dtype> read_dtypes(MappingReader& reader) {
 SoftwareRecipe read_recipe(MappingReader reader, SoftwareSpec probe) {
   SoftwareRecipe recipe;
   recipe.models = reader.optional_texts("models");
+  recipe.latent = reader.optional_flag("latent").value_or(false);
   recipe.gpus = reader.optional_texts("gpus");
   recipe.dtypes = read_dtypes(reader);
   if (const ConfigNode* changes = reader.take_required("set")) {
@@ -72,7 +77,7 @@ void read_recipes(MappingReader& reader, SoftwareSpec& software) {
     return;
   }
   if (list->kind != ConfigNode::Kind::kSequence) {
-    reader.error("recipes", "must be a list of mappings: {models, gpus, dtypes, set}");
+    reader.error("recipes", "must be a list of mappings: {models, latent, gpus, dtypes, set}");
     return;
   }
   software.recipes.reserve(list->items.size());
@@ -137,6 +142,8 @@ SoftwareSpec load_software(const std::filesystem::path& file, const std::filesys
   software.title = reader.required_text("title");
   software.source = reader.required_text("source");
   software.date = reader.optional_text("date", "");
+  software.span = read_span(reader);
+  software.evidence = read_evidence(reader, root);
   read_software_switches(reader, software);
   read_recipes(reader, software);
   read_offers(reader, software);
@@ -149,8 +156,8 @@ void follow_recipes(const RecipeSubject& subject, SoftwareSpec& software) {
   const std::vector<SoftwareRecipe> recipes = std::exchange(software.recipes, {});
   Diagnostics diagnostics;
   for (const SoftwareRecipe& recipe : recipes) {
-    if (names(recipe.models, subject.model) && names(recipe.gpus, subject.gpu) &&
-        names(recipe.dtypes, subject.dtype)) {
+    if ((subject.latent || !recipe.latent) && names(recipe.models, subject.model) &&
+        names(recipe.gpus, subject.gpu) && names(recipe.dtypes, subject.dtype)) {
       MappingReader switches(recipe.changes, "set", diagnostics);
       read_software_switches(switches, software);
     }

@@ -128,6 +128,7 @@ void step_settings(Settings& software) {
   software.flag("shared_expert_overlap", &SoftwareSpec::shared_expert_overlap);
   software.flag("ep_overlap", &SoftwareSpec::ep_overlap);
   software.flag("delays_weight_gradients", &SoftwareSpec::delays_weight_gradients);
+  software.choice("mixed_precision", &SoftwareSpec::mixed_precision);
   software.flag("fsdp_root_holds_ends", &SoftwareSpec::fsdp_root_holds_ends);
   software.flag("fsdp_wraps_lone_experts", &SoftwareSpec::fsdp_wraps_lone_experts);
   software.inside("host", &SoftwareSpec::host, [](auto& host) { host_settings(host); });
@@ -149,6 +150,7 @@ constexpr UnitRange kHeld{{0.0, 1e6}, "GB"};
 template <typename Settings>
 void memory_settings(Settings& memory) {
   memory.quantity("logit_at_loss", &MemoryRules::logit_at_loss, kOfValue);
+  memory.quantity("logit_at_eager_loss", &MemoryRules::logit_at_eager_loss, kOfValue);
   memory.quantity("logit_at_head", &MemoryRules::logit_at_head, kOfValue);
   memory.count("loss_chunks", &MemoryRules::loss_chunks, kChunks);
   memory.flag("keeps_logits", &MemoryRules::keeps_logits);
@@ -254,6 +256,20 @@ void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
   read_attention_library(reader, software.attention_library);
   read_exchange_switches(reader, software.exchange);
   precision_settings(settings);
+}
+
+bool trains_in_fp32(MixedPrecision rule, const ParameterSplit& split) {
+  switch (rule) {
+    case MixedPrecision::kAlways:
+      return false;
+    case MixedPrecision::kSharded:
+      return !split.sharded;
+    case MixedPrecision::kShardedOrWhole:
+      return !split.sharded && !split.whole;
+    case MixedPrecision::kShardedOrReplicated:
+      return !split.sharded && !split.replicated && !split.whole;
+  }
+  return false;
 }
 
 std::vector<HostWorkNumber> numbers_of(HostWork& work) {

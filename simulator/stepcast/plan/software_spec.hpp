@@ -15,6 +15,7 @@
 #include "stepcast/model/op.hpp"
 #include "stepcast/plan/exchange_spec.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
+#include "stepcast/plan/software_span.hpp"
 
 namespace stepcast {
 
@@ -104,6 +105,21 @@ enum class RopeForm { kReal, kComplex };
 template <>
 inline constexpr std::array<std::string_view, 2> kNamesOf<RopeForm> = {"real", "complex"};
 
+// Where products run in the format that a run asks for, and not in fp32. Sharded: where FSDP shards
+// parameters, whose policy alone casts them. Sharded or whole: also under autocast, which needs all
+// of the model on each rank. Sharded or replicated: replicas have a policy as well.
+enum class MixedPrecision { kAlways, kSharded, kShardedOrWhole, kShardedOrReplicated };
+template <>
+inline constexpr std::array<std::string_view, 4> kNamesOf<MixedPrecision> = {
+    "always", "sharded", "sharded_or_whole", "sharded_or_replicated"};
+// How the parameters of a run lie on its ranks.
+struct ParameterSplit {
+  bool sharded = false;     // by FSDP
+  bool replicated = false;  // more than one rank holds the same
+  bool whole = true;        // without tensor or pipeline parallelism
+};
+bool trains_in_fp32(MixedPrecision rule, const ParameterSplit& split);
+
 // How the kernels of a part of the model reach the device.
 enum class LaunchMode {
   kProgram,   // the step is one program: the host never holds the device up
@@ -148,6 +164,7 @@ std::vector<HostWorkNumber> numbers_of(HostWork& work);
 // run does not say otherwise; an empty list stands for any.
 struct SoftwareRecipe {
   std::vector<std::string> models;
+  bool latent = false;  // of models with latent attention alone
   std::vector<std::string> gpus;
   std::vector<Dtype> dtypes;
   ConfigNode changes;  // switches of a software set
@@ -167,8 +184,9 @@ struct MemoryRules {
   // --- loss ---
   // Bytes that each logit takes while the loss runs (logits, fp32 copies, softmax, gradient), and
   // while the output matrix' backward runs afterwards. Unset, they follow from cross_entropy: 4 and
-  // 2 where it is one kernel over 16-bit logits, 12 and 2 where it is eager in fp32.
+  // 2 where it is one kernel over 16-bit logits, the next and 2 where it is eager in fp32.
   std::optional<Bytes> logit_at_loss;
+  Bytes logit_at_eager_loss{12};  // the former where cross_entropy is eager, if it is not set
   std::optional<Bytes> logit_at_head;
   std::int64_t loss_chunks = 1;  // the loss takes the tokens in this many parts
   bool keeps_logits = false;     // a pipeline's last stage keeps the logits of every micro-batch
@@ -224,6 +242,8 @@ struct SoftwareSpec {
   std::string source;
   // The day or month whose code of the framework the set describes; empty where none is stated.
   std::string date;
+  SoftwareSpan span;
+  std::vector<SwitchEvidence> evidence;
 
   bool fused_qkv = true;      // one GEMM for q, k and v
   bool fused_gate_up = true;  // one GEMM for both gated inputs
@@ -306,6 +326,7 @@ struct SoftwareSpec {
   // With ep_overlap: gradients of the experts' weights run while those of their tokens travel, and
   // those of attention's weights at the end of a layer (Megatron-LM, delay_wgrad_compute).
   bool delays_weight_gradients = false;
+  MixedPrecision mixed_precision = MixedPrecision::kAlways;
   bool fsdp_root_holds_ends = true;      // embedding and head are one FSDP unit, gathered first
   bool fsdp_wraps_lone_experts = false;  // experts are a unit also where one rank holds them alone
 
@@ -357,6 +378,7 @@ struct RecipeSubject {
   std::string_view model;
   std::string_view gpu;
   Dtype dtype = Dtype::kBf16;
+  bool latent = false;  // the model has latent attention
 };
 // Changes the switches of the recipes that hold for it, in their order, and forgets all recipes.
 void follow_recipes(const RecipeSubject& subject, SoftwareSpec& software);

@@ -33,11 +33,11 @@ class Resolver {
     constexpr std::array<Step, 6> kOfDegrees = {&Resolver::check_device,   &Resolver::check_weights,
                                                 &Resolver::copy_degrees,   &Resolver::divide_world,
                                                 &Resolver::divide_experts, &Resolver::divide_batch};
-    constexpr std::array<Step, 10> kOthers = {
-        &Resolver::settle_order,     &Resolver::settle_context,          &Resolver::settle_exchange,
-        &Resolver::divide_model,     &Resolver::check_recomputed_layers, &Resolver::divide_context,
-        &Resolver::settle_sharding,  &Resolver::check_optimizer,         &Resolver::settle_pipeline,
-        &Resolver::settle_primitives};
+    constexpr std::array<Step, 11> kOthers = {
+        &Resolver::settle_order,    &Resolver::settle_context,          &Resolver::settle_exchange,
+        &Resolver::divide_model,    &Resolver::check_recomputed_layers, &Resolver::divide_context,
+        &Resolver::settle_sharding, &Resolver::check_precision,         &Resolver::check_optimizer,
+        &Resolver::settle_pipeline, &Resolver::settle_primitives};
     const bool open = take(kOfDegrees, wanted);
     result_.refused_by_degrees = !result_.reasons.empty();
     if (open) {
@@ -306,6 +306,19 @@ class Resolver {
     }
     // Pipelines keep gathered weights over the micro-batches, as torchtitan does.
     plan.fsdp_reshard = request_.fsdp_reshard.value_or(plan.pp == 1);
+  }
+
+  // What trains in fp32 is never priced as 16 bits.
+  void check_precision() {
+    const ParallelPlan& plan = result_.plan;
+    if (trains_in_fp32(software_.mixed_precision,
+                       {.sharded = plan.zero == 3 ? plan.fsdp > 1 : plan.zero > 0,
+                        .replicated = plan.replicas() > 1,
+                        .whole = plan.tp * plan.pp == 1})) {
+      refuse({software_.name +
+              " trains this plan in fp32, since FSDP applies its mixed precision; give fsdp of at "
+              "least 2, or software.mixed_precision: always"});
+    }
   }
 
   // An order of ranks may put others between those of cp and of dp.

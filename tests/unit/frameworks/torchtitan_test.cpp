@@ -221,7 +221,7 @@ TEST_CASE("Python recipes of torchtitan are read without running them", "[unit]"
         "recompute: full, optimizer: adamw}");
   CHECK(part(dense, "plan") == "{tp: 8, pp: 1, fsdp: 8}");
   CHECK_THAT(part(dense, "software"),
-             contains_text("base: torchtitan, cuda_graph: true, async_tp: true"));
+             contains_text("base: torchtitan_2026_08, cuda_graph: true, async_tp: true"));
   // A function that changes what another returns, and arguments of the command line after it.
   const ImportedExperiment experts =
       recipe("deepseek_v3_config_registry.py",
