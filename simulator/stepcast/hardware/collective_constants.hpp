@@ -46,6 +46,8 @@ struct SimpleConstants : ProtocolConstants {
   double ring_share = 1.0;
   double tree_share = 0.5;
   BytesPerSecond own_rate;
+  Bytes own_apart;
+  double own_exposed = 1.0;
 };
 
 // In-switch reduction: every rank sends its tensor once and receives the sum once.

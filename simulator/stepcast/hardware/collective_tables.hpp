@@ -64,7 +64,13 @@ inline constexpr auto kSimple = std::to_array<Constant<Simple>>(
      {"tree_share", "", limits::kShare, kByHand,
       "of a tensor's rate through a tree, of the ring's bus rate", &Simple::tree_share},
      {"own_rate", "GB/s", limits::kGigabytesPerSecond, Range<double>{100.0, 10'000.0},
-      "at which a rank copies its own part", &Simple::own_rate}});
+      "at which a rank copies its own part", &Simple::own_rate},
+     {"own_apart", "MB", Range<double>{1e-3, 1e7}, kByHand,
+      "of a rank's own part, with which half of its copying no longer keeps the link waiting",
+      &Simple::own_apart},
+     {"own_exposed", "", limits::kShare, kByHand,
+      "of the copying of a rank's own part, that keeps the link waiting however long it is",
+      &Simple::own_exposed}});
 
 using Switch = InSwitchConstants;
 inline constexpr auto kInSwitch = std::to_array<Constant<Switch>>(
