@@ -58,8 +58,13 @@ Seconds contended_duration(const OpCost& isolated, Seconds on_units_left,
   return contended;
 }
 
-double slowdown_beside_computation(const Op& op, const DeviceSpec& device) {
-  const BesideComputation& slowdown = device.collectives.beside;
+KernelDemand kernel_demand(const OpCost& /*cost*/, Hertz /*clock*/, const DeviceSpec& /*device*/) {
+  return {};
+}
+
+namespace {
+
+double slowdown_of(const Op& op, const BesideComputation& slowdown) {
   const auto* collective = std::get_if<Collective>(&op.work);
   if (collective == nullptr) {
     return slowdown.exchange;
@@ -76,6 +81,14 @@ double slowdown_beside_computation(const Op& op, const DeviceSpec& device) {
       return slowdown.exchange;
   }
   return 1.0;
+}
+
+}  // namespace
+
+CommunicationStretch stretch_beside_computation(const Op& op, const OpCost& /*cost*/,
+                                                const DeviceSpec& device) {
+  const double slowdown = slowdown_of(op, device.collectives.beside);
+  return {slowdown, slowdown};
 }
 
 }  // namespace stepcast

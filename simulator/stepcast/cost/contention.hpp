@@ -17,10 +17,29 @@
 
 namespace stepcast {
 
+// What a computation asks of the device, as communication feels it that runs beside it.
+struct KernelDemand {
+  double by_clock = 1.0;  // times longer, for the clock that the kernel runs at
+  double queue = 0.0;     // share of the longest wait for HBM that there can be
+};
+KernelDemand kernel_demand(const OpCost& cost, Hertz clock, const DeviceSpec& device);
+
+// How many times longer a communication takes beside a kernel at its own clock: one that asks for
+// nothing of HBM, and one that asks for all of it.
+struct CommunicationStretch {
+  double least = 1.0;
+  double most = 1.0;
+
+  [[nodiscard]] double beside(const KernelDemand& demand) const {
+    return demand.by_clock * (least + demand.queue * (most - least));
+  }
+  bool operator==(const CommunicationStretch&) const = default;
+};
+
 // What a communication kernel takes while it runs.
 struct CommunicationLoad {
   std::int64_t units = 0;
-  BytesPerSecond hbm;
+  BytesPerSecond hbm;  // with nothing else running
 
   // The larger of both, entry by entry.
   [[nodiscard]] CommunicationLoad combined(const CommunicationLoad& other) const;
@@ -37,7 +56,8 @@ KernelContext on_units_left(KernelContext kernel, std::int64_t held_units);
 Seconds contended_duration(const OpCost& isolated, Seconds on_units_left,
                            const CommunicationLoad& load, const DeviceSpec& device);
 
-// How many times longer a communication takes while computation runs.
-double slowdown_beside_computation(const Op& op, const DeviceSpec& device);
+// How many times longer a communication of `cost` takes while computation runs.
+CommunicationStretch stretch_beside_computation(const Op& op, const OpCost& cost,
+                                                const DeviceSpec& device);
 
 }  // namespace stepcast

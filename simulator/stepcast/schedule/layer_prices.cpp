@@ -93,10 +93,12 @@ class TaskPricer {
     task.axis = communication_axis(op);
     if (task.axis) {
       task.fabric = fabric_of(op, context_.cluster);
-      task.slowdown = slowdown_beside_computation(op, context_.cluster.device);
+      task.stretch = stretch_beside_computation(op, cost, context_.cluster.device);
       return task;
     }
     task.energy = cost.energy;
+    const Hertz clock = cost.clock > Hertz{} ? cost.clock : context_.clock;
+    task.demand = kernel_demand(cost, clock, context_.cluster.device);
     const bool streams = std::holds_alternative<MemoryBound>(op.work);
     task.sharing = streams ? UnitSharing::kTakesTurns : UnitSharing::kKeepsUnits;
     task.beside_copies = context_.cluster.device.libraries.copies;
@@ -317,7 +319,7 @@ class LayerPricer {
     for (StreamTask& task : tasks) {
       task.axis = Axis::kData;
       task.sharing = UnitSharing::kTakesTurns;
-      task.slowdown = 2.0;
+      task.stretch = {2.0, 2.0};
     }
     return tasks;
   }

@@ -163,7 +163,7 @@ inline double RankStreams::rate_beside(const StreamTask& kernel, const StreamTas
 inline double slowdown_beside(const StreamTask& task, const StreamTask& kernel) {
   const bool waits =
       task.sharing == UnitSharing::kTakesTurns && kernel.sharing == UnitSharing::kKeepsUnits;
-  return waits ? 1.0 / kernel.beside_copies.copy_rate : task.slowdown;
+  return waits ? 1.0 / kernel.beside_copies.copy_rate : task.stretch.beside(kernel.demand);
 }
 
 // Of a fabric, that communication has beside the kernel `task` which advances at `rate`. A little
@@ -200,7 +200,7 @@ inline void RankStreams::idle_until(Seconds time) {
 // is what it takes in turns.
 inline Seconds RankStreams::started(const Communication& ended) const {
   const bool waited = ended.task.sharing == UnitSharing::kTakesTurns;
-  const Seconds in_turns = ended.task.slowdown * ended.task.duration;
+  const Seconds in_turns = ended.task.stretch.least * ended.task.duration;
   return waited ? max(ended.start, totals_.now - in_turns) : ended.start;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stepcast/base/units.hpp"
+#include "stepcast/cost/contention.hpp"
 #include "stepcast/hardware/library_constants.hpp"
 #include "stepcast/model/op.hpp"
 
@@ -41,8 +42,9 @@ struct StreamTask {
   // Of communication, or of what a kernel hides inside it, which takes a share of it meanwhile.
   Fabric fabric = Fabric::kNone;
   double fabric_taken = 0.0;
-  double slowdown = 1.0;  // of communication while computation runs at the same time
-  Seconds hidden;         // communication that the layer's own kernels hide (overlap_windows.hpp)
+  CommunicationStretch stretch;  // of communication while computation runs at the same time
+  KernelDemand demand;           // of computation
+  Seconds hidden;  // communication that the layer's own kernels hide (overlap_windows.hpp)
   TaskMode mode = TaskMode::kBlocking;
   UnitSharing sharing = UnitSharing::kHoldsUnits;
   CopyConstants beside_copies{};  // of computation that keeps its units

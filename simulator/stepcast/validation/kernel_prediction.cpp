@@ -33,13 +33,14 @@ KernelPrediction predict_beside(const MeasuredKernel& kernel, const CostModel& m
   const OpCost moved = model.cost(collective, context, cluster);
   StreamTask computation;
   computation.duration = alone.cost.duration;
+  computation.demand = kernel_demand(alone.cost, alone.clock, device);
   const CommunicationLoad load = communication_load(collective, moved);
   const OpCost left = model.cost(kernel.work.op, on_units_left(context, load.units), cluster);
   computation.contended = contended_duration(alone.cost, left.duration, load, device);
   StreamTask communication;
   communication.axis = Axis::kData;
   communication.duration = moved.duration;
-  communication.slowdown = slowdown_beside_computation(collective, device);
+  communication.stretch = stretch_beside_computation(collective, moved, device);
   std::vector<StreamSpan> spans;
   RankStreams streams(Seconds(1.0), &spans);
   streams.post(TaskList(static_cast<std::size_t>(beside.collectives), communication));

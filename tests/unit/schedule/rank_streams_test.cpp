@@ -143,7 +143,7 @@ TEST_CASE("communication is slower while computation runs, and only then", "[uni
   // At half its speed beside 4 of computation it does 2 of its 6.
   RankStreams streams(kFarAhead);
   StreamTask reduction = communicates(Axis::kData, 6);
-  reduction.slowdown = 2.0;
+  reduction.stretch = {2.0, 2.0};
   streams.post(TaskList{reduction});
   streams.run(TaskList{computes(4)});
   CHECK(streams.backlog()[slot(Axis::kData)].value() == nearly(4.0));
@@ -156,7 +156,7 @@ TEST_CASE("a copy beside a kernel takes turns with it: both take the sum of thei
           "[unit]") {
   StreamTask copy = communicates(Axis::kData, 3, Fabric::kNone);
   copy.sharing = UnitSharing::kTakesTurns;
-  copy.slowdown = 2.0;
+  copy.stretch = {2.0, 2.0};
   for (const bool by_events : {false, true}) {
     CAPTURE(by_events);
     RankStreams streams(kFarAhead);
@@ -176,7 +176,7 @@ TEST_CASE("a copy beside a kernel takes turns with it: both take the sum of thei
 TEST_CASE("a copy beside a kernel that keeps its units waits for the most part", "[unit]") {
   StreamTask copy = communicates(Axis::kData, 3, Fabric::kNone);
   copy.sharing = UnitSharing::kTakesTurns;
-  copy.slowdown = 2.0;
+  copy.stretch = {2.0, 2.0};
   StreamTask product = computes(9.8);
   product.sharing = UnitSharing::kKeepsUnits;
   product.beside_copies = {.kernel_rate = 0.98, .copy_rate = 0.15};
@@ -395,7 +395,8 @@ class RandomTasks {
     constexpr std::array<Fabric, 3> kFabrics = {Fabric::kNone, Fabric::kScaleUp, Fabric::kScaleOut};
     StreamTask task =
         communicates(kCommunicating[below(kCommunicating.size())], duration(), kFabrics[below(3)]);
-    task.slowdown = chance(0.5) ? 1.0 : 1.0 + unit_(random_);
+    const double slowdown = chance(0.5) ? 1.0 : 1.0 + unit_(random_);
+    task.stretch = {slowdown, slowdown};
     host(task);
     return task;
   }
@@ -689,7 +690,7 @@ class SecondReading {
       return communicating ? piece.task.duration / piece.task.contended : 1.0;
     }
     const double shared = piece.task.fabric == Fabric::kNone ? 1.0 : sharing;
-    return 1.0 / (shared * (computing ? piece.task.slowdown : 1.0));
+    return 1.0 / (shared * (computing ? piece.task.stretch.least : 1.0));
   }
 
   Seconds ready_;  // the program, for its next task
