@@ -3,44 +3,87 @@
 
 #include <algorithm>
 
+#include "stepcast/base/real.hpp"
+
 namespace stepcast {
 namespace {
 
-// Bytes of HBM for each byte that a rank receives over the fabric: written to the library's buffer,
-// read from there, and written where it belongs or added to what is read.
-constexpr double kHbmPasses = 3.0;
-
-// Bytes that a rank sends over the fabric, in units of the tensor.
-double wire_share(const Collective& op) {
-  const auto ranks = static_cast<double>(op.group.size);
-  switch (op.op) {
-    case CollectiveOp::kAllReduce:
-      return 2.0 * (ranks - 1.0) / ranks;
-    case CollectiveOp::kSendRecv:
-    case CollectiveOp::kBroadcast:
-      return 1.0;
-    default:
-      return (ranks - 1.0) / ranks;
+// The share of HBM that a kernel by itself asks for.
+double hbm_share(const OpCost& cost, const DeviceSpec& device) {
+  if (!(cost.duration > Seconds{})) {
+    return 0.0;
   }
+  return std::min(1.0, cost.hbm / cost.duration / device.hbm.achieved);
+}
+
+double least_stretch(const Op& op, const BesideComputation& beside) {
+  const auto* collective = std::get_if<Collective>(&op.work);
+  if (collective == nullptr) {
+    return beside.exchange;
+  }
+  switch (collective->op) {
+    case CollectiveOp::kAllGather:
+    case CollectiveOp::kBroadcast:
+    case CollectiveOp::kReduceScatter:
+    case CollectiveOp::kAllReduce:
+      return beside.ring;
+    case CollectiveOp::kAllToAll:
+    case CollectiveOp::kSendRecv:
+      return beside.exchange;
+  }
+  return 1.0;
 }
 
 }  // namespace
 
-CommunicationLoad CommunicationLoad::combined(const CommunicationLoad& other) const {
-  return {std::max(units, other.units), max(hbm, other.hbm)};
+Bytes hbm_traffic(const Collective& op) {
+  const double n = real(op.group.size);
+  const double kept = 2.0;  // read, written
+  switch (op.op) {
+    case CollectiveOp::kAllGather:
+    case CollectiveOp::kReduceScatter:
+      return (kept + 3.0 * (n - 1.0)) / n * op.bytes;
+    case CollectiveOp::kAllReduce:
+      return (kept + 6.0 * (n - 1.0)) / n * op.bytes;
+    case CollectiveOp::kAllToAll:
+      return (kept + 4.0 * (n - 1.0)) / n * op.bytes;
+    case CollectiveOp::kSendRecv:
+    case CollectiveOp::kBroadcast:
+      return 3.0 * op.bytes;
+  }
+  return {};
 }
 
-CommunicationLoad communication_load(const Op& op, const OpCost& cost) {
-  CommunicationLoad load;
+KernelDemand kernel_demand(const OpCost& cost, Hertz clock, const DeviceSpec& device) {
+  const BesideComputation& beside = device.collectives.beside;
+  KernelDemand demand;
+  if (clock > Hertz{} && clock < device.clock.peak) {
+    demand.by_clock = 1.0 + beside.clock_share * (device.clock.peak / clock - 1.0);
+  }
+  const double asked = hbm_share(cost, device);
+  demand.queue = asked < 1.0 ? std::min(1.0, beside.hbm_queue * asked / (1.0 - asked)) : 1.0;
+  return demand;
+}
+
+CommunicationStretch stretch_beside_computation(const Op& op, const OpCost& cost,
+                                                const DeviceSpec& device) {
+  const BesideComputation& beside = device.collectives.beside;
+  const double least = least_stretch(op, beside);
+  return {least, std::max(least, hbm_share(cost, device) / beside.hbm_share)};
+}
+
+CommunicationLoad CommunicationLoad::combined(const CommunicationLoad& other) const {
+  return {
+      std::max(units, other.units),
+      max(hbm, other.hbm),
+      {std::max(stretch.least, other.stretch.least), std::max(stretch.most, other.stretch.most)}};
+}
+
+CommunicationLoad communication_load(const Op& op, const OpCost& cost, const DeviceSpec& device) {
   if (!communication_axis(op) || !(cost.duration > Seconds{})) {
-    return load;
+    return {};
   }
-  load.units = cost.units;
-  if (const auto* collective = std::get_if<Collective>(&op.work)) {
-    const Bytes moved = kHbmPasses * wire_share(*collective) * collective->bytes;
-    load.hbm = moved / cost.duration;
-  }
-  return load;
+  return {cost.units, cost.hbm / cost.duration, stretch_beside_computation(op, cost, device)};
 }
 
 KernelContext on_units_left(KernelContext kernel, std::int64_t held_units) {
@@ -49,46 +92,12 @@ KernelContext on_units_left(KernelContext kernel, std::int64_t held_units) {
 }
 
 Seconds contended_duration(const OpCost& isolated, Seconds on_units_left,
-                           const CommunicationLoad& load, const DeviceSpec& device) {
-  Seconds contended = max(isolated.duration, on_units_left);
-  if (isolated.bound == Bound::kMemory) {
-    const double asked_besides = load.hbm / device.hbm.achieved;
-    contended = max(contended, (1.0 + asked_besides) * isolated.duration);
-  }
-  return contended;
-}
-
-KernelDemand kernel_demand(const OpCost& /*cost*/, Hertz /*clock*/, const DeviceSpec& /*device*/) {
-  return {};
-}
-
-namespace {
-
-double slowdown_of(const Op& op, const BesideComputation& slowdown) {
-  const auto* collective = std::get_if<Collective>(&op.work);
-  if (collective == nullptr) {
-    return slowdown.exchange;
-  }
-  switch (collective->op) {
-    case CollectiveOp::kAllGather:
-    case CollectiveOp::kBroadcast:
-      return slowdown.gather;
-    case CollectiveOp::kReduceScatter:
-    case CollectiveOp::kAllReduce:
-      return slowdown.reduce;
-    case CollectiveOp::kAllToAll:
-    case CollectiveOp::kSendRecv:
-      return slowdown.exchange;
-  }
-  return 1.0;
-}
-
-}  // namespace
-
-CommunicationStretch stretch_beside_computation(const Op& op, const OpCost& /*cost*/,
-                                                const DeviceSpec& device) {
-  const double slowdown = slowdown_of(op, device.collectives.beside);
-  return {slowdown, slowdown};
+                           const CommunicationLoad& load, const KernelDemand& demand,
+                           const DeviceSpec& device) {
+  const BytesPerSecond slowed = (1.0 / load.stretch.beside(demand)) * load.hbm;
+  const double asked_besides = slowed / device.hbm.achieved;
+  const Seconds for_hbm = hbm_share(isolated, device) * asked_besides * isolated.duration;
+  return max(isolated.duration, on_units_left) + for_hbm;
 }
 
 }  // namespace stepcast

@@ -117,14 +117,24 @@ inline constexpr auto kMessage = std::to_array<Constant<Message>>(
       &Message::connections}});
 
 inline constexpr Range<double> kSlowdown{1.0, 10.0};
+inline constexpr Range<double> kPart{0.0, 1.0};
 using Beside = BesideComputation;
 inline constexpr auto kBeside = std::to_array<Constant<Beside>>(
-    {{"gather", "", kSlowdown, kByHand,
-      "times longer that an all-gather takes while computation runs", &Beside::gather},
-     {"reduce", "", kSlowdown, kByHand, "the same of a reduce-scatter and an all-reduce",
-      &Beside::reduce},
+    {{"ring", "", kSlowdown, kByHand,
+      "times longer that a gather or a reduction takes beside a kernel at the highest clock that "
+      "asks for nothing of HBM",
+      &Beside::ring},
      {"exchange", "", kSlowdown, kByHand,
-      "the same of an all-to-all, of messages and of an exchange of tokens", &Beside::exchange}});
+      "the same of an all-to-all, of messages and of an exchange of tokens", &Beside::exchange},
+     {"clock_share", "", kPart, kByHand,
+      "of a collective's time that passes at the clock of the units", &Beside::clock_share},
+     {"hbm_share", "", limits::kShare, kByHand,
+      "of HBM that a collective keeps beside kernels that ask for all of it: its bytes in flight "
+      "over those of both",
+      &Beside::hbm_share},
+     {"hbm_queue", "", kPart, kByHand,
+      "of its longest wait for HBM, beside a kernel that asks for half of it",
+      &Beside::hbm_queue}});
 
 inline constexpr auto kPartsOfTuning = [](auto& visit) {
   visit.part("ll", &TuningConstants::ll, parts_of(kTuning));

@@ -32,13 +32,18 @@ class MeanLoad {
   // By copy engines, which hold no compute units.
   CommunicationLoad add_copy(const Op& op) {
     const OpCost cost = context_.cost.cost(op, kernel_, context_.cluster);
-    const CommunicationLoad own = communication_load(op, cost);
+    const CommunicationLoad own = communication_load(op, cost, context_.cluster.device);
     moved_ += own.hbm * cost.duration;
+    least_ += own.stretch.least * cost.duration;
+    most_ += own.stretch.most * cost.duration;
     lasted_ += cost.duration;
     return own;
   }
   [[nodiscard]] CommunicationLoad load() const {
-    return {units_, lasted_ > Seconds{} ? moved_ / lasted_ : BytesPerSecond{}};
+    if (!(lasted_ > Seconds{})) {
+      return {units_, {}, {}};
+    }
+    return {units_, moved_ / lasted_, {least_ / lasted_, most_ / lasted_}};
   }
 
  private:
@@ -46,6 +51,8 @@ class MeanLoad {
   KernelContext kernel_;
   std::int64_t units_ = 0;
   Bytes moved_;
+  Seconds least_;  // the stretch of each, times its duration
+  Seconds most_;
   Seconds lasted_;
 };
 
@@ -104,7 +111,8 @@ class TaskPricer {
     task.beside_copies = context_.cluster.device.libraries.copies;
     task.weight_gradient = gives_weights(op);
     if (load_.units > 0 || load_.hbm > BytesPerSecond{}) {
-      task.contended = contended_duration(cost, beside.duration, load_, context_.cluster.device);
+      task.contended =
+          contended_duration(cost, beside.duration, load_, task.demand, context_.cluster.device);
     }
     return task;
   }

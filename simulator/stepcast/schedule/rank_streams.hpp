@@ -163,7 +163,11 @@ inline double RankStreams::rate_beside(const StreamTask& kernel, const StreamTas
 inline double slowdown_beside(const StreamTask& task, const StreamTask& kernel) {
   const bool waits =
       task.sharing == UnitSharing::kTakesTurns && kernel.sharing == UnitSharing::kKeepsUnits;
-  return waits ? 1.0 / kernel.beside_copies.copy_rate : task.stretch.beside(kernel.demand);
+  if (waits) {
+    return 1.0 / kernel.beside_copies.copy_rate;
+  }
+  const bool turns = task.sharing == UnitSharing::kTakesTurns;
+  return turns ? task.stretch.least : task.stretch.beside(kernel.demand);
 }
 
 // Of a fabric, that communication has beside the kernel `task` which advances at `rate`. A little

@@ -34,9 +34,10 @@ KernelPrediction predict_beside(const MeasuredKernel& kernel, const CostModel& m
   StreamTask computation;
   computation.duration = alone.cost.duration;
   computation.demand = kernel_demand(alone.cost, alone.clock, device);
-  const CommunicationLoad load = communication_load(collective, moved);
+  const CommunicationLoad load = communication_load(collective, moved, device);
   const OpCost left = model.cost(kernel.work.op, on_units_left(context, load.units), cluster);
-  computation.contended = contended_duration(alone.cost, left.duration, load, device);
+  computation.contended =
+      contended_duration(alone.cost, left.duration, load, computation.demand, device);
   StreamTask communication;
   communication.axis = Axis::kData;
   communication.duration = moved.duration;

@@ -107,6 +107,22 @@ TEST_CASE("a large ring all-reduce by Simple takes 2 (n-1)/n S / B and a copy", 
         Approx(0.0875 + 0.005).epsilon(1e-3));
 }
 
+// Of 2 GB between two ranks at 400 GB/s each copies 1 GB for itself at 1 TB/s: half of it keeps the
+// link waiting where channels are apart after as much, and never less than the least share.
+TEST_CASE("the own block of a large ring is copied beside the link for the most part", "[case]") {
+  ClusterSpec apart = cluster();
+  SimpleConstants& simple = apart.device.collectives.simple;
+  simple.base = simple.hop = Seconds{};
+  simple.own_apart = Bytes(1e9);
+  simple.own_exposed = 0.25;
+  const auto gather = [&](double bytes) {
+    return seconds(forced(Kind::kAllGather, bytes, {2, 1}, Algorithm::kRing), apart);
+  };
+  CHECK(gather(2e9) == nearly(2500 * kMicro + 0.5 * 1000 * kMicro));
+  CHECK(gather(2e6) == nearly(2.5 * kMicro + 1.0 / 1.001 * kMicro));
+  CHECK(gather(2e10) == nearly(25'000 * kMicro + 0.25 * 10'000 * kMicro));
+}
+
 TEST_CASE("a hidden hop costs between nothing and itself", "[unit]") {
   CHECK(partly_hidden(Seconds(1e-6), Seconds{}).value() == nearly(1e-6));
   CHECK(partly_hidden(Seconds(1.0), Seconds(1.0)).value() == Approx(1.5874));  // 2^(2/3)
