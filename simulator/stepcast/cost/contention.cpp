@@ -34,6 +34,24 @@ double least_stretch(const Op& op, const BesideComputation& beside) {
   return 1.0;
 }
 
+// Of what a rank sends or keeps of a collective.
+double kept_share(const Op& op) {
+  const auto* collective = std::get_if<Collective>(&op.work);
+  if (collective == nullptr) {
+    return 1.0 / real(std::get<ExpertExchange>(op.work).group.size);
+  }
+  const double n = real(collective->group.size);
+  switch (collective->op) {
+    case CollectiveOp::kAllReduce:
+      return 1.0 / (2.0 * n - 1.0);
+    case CollectiveOp::kSendRecv:
+    case CollectiveOp::kBroadcast:
+      return 0.0;
+    default:
+      return 1.0 / n;
+  }
+}
+
 }  // namespace
 
 Bytes hbm_traffic(const Collective& op) {
@@ -58,7 +76,7 @@ KernelDemand kernel_demand(const OpCost& cost, Hertz clock, const DeviceSpec& de
   const BesideComputation& beside = device.collectives.beside;
   KernelDemand demand;
   if (clock > Hertz{} && clock < device.clock.peak) {
-    demand.by_clock = 1.0 + beside.clock_share * (device.clock.peak / clock - 1.0);
+    demand.slower = device.clock.peak / clock - 1.0;
   }
   const double asked = hbm_share(cost, device);
   demand.queue = asked < 1.0 ? std::min(1.0, beside.hbm_queue * asked / (1.0 - asked)) : 1.0;
@@ -69,14 +87,15 @@ CommunicationStretch stretch_beside_computation(const Op& op, const OpCost& cost
                                                 const DeviceSpec& device) {
   const BesideComputation& beside = device.collectives.beside;
   const double least = least_stretch(op, beside);
-  return {least, std::max(least, hbm_share(cost, device) / beside.hbm_share)};
+  return {least, std::max(least, hbm_share(cost, device) / beside.hbm_share),
+          beside.own_at_clock * kept_share(op)};
 }
 
 CommunicationLoad CommunicationLoad::combined(const CommunicationLoad& other) const {
-  return {
-      std::max(units, other.units),
-      max(hbm, other.hbm),
-      {std::max(stretch.least, other.stretch.least), std::max(stretch.most, other.stretch.most)}};
+  return {std::max(units, other.units),
+          max(hbm, other.hbm),
+          {std::max(stretch.least, other.stretch.least), std::max(stretch.most, other.stretch.most),
+           std::max(stretch.clock_share, other.stretch.clock_share)}};
 }
 
 CommunicationLoad communication_load(const Op& op, const OpCost& cost, const DeviceSpec& device) {

@@ -2,7 +2,9 @@
 // What computation and communication cost each other while they run at the same time.
 //
 //   communication beside a kernel   its time alone, times
-//     [1 + C (peak clock / the kernel's clock - 1)] [least + q (most - least)]
+//     [1 + C s (peak clock / the kernel's clock - 1)] [least + q (most - least)]
+//       s      of the bytes that a rank moves, what it copies for itself: 1 / n, of an all-reduce
+//              1 / (2 n - 1); links keep their pace at any clock
 //       least  beside a kernel that asks for nothing of HBM (units and caches are shared)
 //       most   = max(least, what it asks of HBM alone / (F * achieved)): beside a kernel that asks
 //              for all of HBM each gets its bytes in flight over those of both, and a library keeps
@@ -31,8 +33,8 @@ namespace stepcast {
 
 // What a computation asks of the device, as communication feels it that runs beside it.
 struct KernelDemand {
-  double by_clock = 1.0;  // times longer, for the clock that the kernel runs at
-  double queue = 0.0;     // share of the longest wait for HBM that there can be
+  double slower = 0.0;  // peak clock over the kernel's, less 1
+  double queue = 0.0;   // share of the longest wait for HBM that there can be
 };
 KernelDemand kernel_demand(const OpCost& cost, Hertz clock, const DeviceSpec& device);
 
@@ -41,9 +43,10 @@ KernelDemand kernel_demand(const OpCost& cost, Hertz clock, const DeviceSpec& de
 struct CommunicationStretch {
   double least = 1.0;
   double most = 1.0;
+  double clock_share = 0.0;  // of its time, that passes at the clock of the units
 
   [[nodiscard]] double beside(const KernelDemand& demand) const {
-    return demand.by_clock * (least + demand.queue * (most - least));
+    return (1.0 + clock_share * demand.slower) * (least + demand.queue * (most - least));
   }
   bool operator==(const CommunicationStretch&) const = default;
 };

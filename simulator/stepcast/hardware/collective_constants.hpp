@@ -75,10 +75,10 @@ struct MessageConstants {
 
 // What communication loses while computation runs on the other units (cost/contention.hpp).
 struct BesideComputation {
-  double ring = 1.0;         // times longer beside any kernel: gathers and reductions
-  double exchange = 1.0;     // the same of messages and exchanges of tokens
-  double clock_share = 0.0;  // of its time that passes at the clock of the units
-  double hbm_share = 1.0;    // of HBM that it keeps beside kernels that ask for all of it
+  double ring = 1.0;          // times longer beside any kernel: gathers and reductions
+  double exchange = 1.0;      // the same of messages and exchanges of tokens
+  double own_at_clock = 0.0;  // time at the clock of the units, over the share that a rank keeps
+  double hbm_share = 1.0;     // of HBM that it keeps beside kernels that ask for all of it
   double hbm_queue = 0.0;  // of its longest wait for HBM, beside a kernel that asks for half of it
 };
 

@@ -118,6 +118,7 @@ inline constexpr auto kMessage = std::to_array<Constant<Message>>(
 
 inline constexpr Range<double> kSlowdown{1.0, 10.0};
 inline constexpr Range<double> kPart{0.0, 1.0};
+inline constexpr Range<double> kTimesOwn{0.0, 2.0};
 using Beside = BesideComputation;
 inline constexpr auto kBeside = std::to_array<Constant<Beside>>(
     {{"ring", "", kSlowdown, kByHand,
@@ -126,8 +127,10 @@ inline constexpr auto kBeside = std::to_array<Constant<Beside>>(
       &Beside::ring},
      {"exchange", "", kSlowdown, kByHand,
       "the same of an all-to-all, of messages and of an exchange of tokens", &Beside::exchange},
-     {"clock_share", "", kPart, kByHand,
-      "of a collective's time that passes at the clock of the units", &Beside::clock_share},
+     {"own_at_clock", "", kTimesOwn, kByHand,
+      "share of a collective's time that passes at the clock of the units, over the share of its "
+      "bytes that a rank copies for itself",
+      &Beside::own_at_clock},
      {"hbm_share", "", limits::kShare, kByHand,
       "of HBM that a collective keeps beside kernels that ask for all of it: its bytes in flight "
       "over those of both",

@@ -36,6 +36,7 @@ class MeanLoad {
     moved_ += own.hbm * cost.duration;
     least_ += own.stretch.least * cost.duration;
     most_ += own.stretch.most * cost.duration;
+    at_clock_ += own.stretch.clock_share * cost.duration;
     lasted_ += cost.duration;
     return own;
   }
@@ -43,7 +44,7 @@ class MeanLoad {
     if (!(lasted_ > Seconds{})) {
       return {units_, {}, {}};
     }
-    return {units_, moved_ / lasted_, {least_ / lasted_, most_ / lasted_}};
+    return {units_, moved_ / lasted_, {least_ / lasted_, most_ / lasted_, at_clock_ / lasted_}};
   }
 
  private:
@@ -53,6 +54,7 @@ class MeanLoad {
   Bytes moved_;
   Seconds least_;  // the stretch of each, times its duration
   Seconds most_;
+  Seconds at_clock_;
   Seconds lasted_;
 };
 
@@ -100,6 +102,8 @@ class TaskPricer {
     task.axis = communication_axis(op);
     if (task.axis) {
       task.fabric = fabric_of(op, context_.cluster);
+      const bool posted = *task.axis == Axis::kData && cost.units > 0;
+      task.sharing = posted ? UnitSharing::kAwaitsUnits : UnitSharing::kHoldsUnits;
       task.stretch = stretch_beside_computation(op, cost, context_.cluster.device);
       return task;
     }

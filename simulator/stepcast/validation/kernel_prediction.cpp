@@ -33,6 +33,8 @@ KernelPrediction predict_beside(const MeasuredKernel& kernel, const CostModel& m
   const OpCost moved = model.cost(collective, context, cluster);
   StreamTask computation;
   computation.duration = alone.cost.duration;
+  const bool streams_memory = std::holds_alternative<MemoryBound>(kernel.work.op.work);
+  computation.sharing = streams_memory ? UnitSharing::kTakesTurns : UnitSharing::kKeepsUnits;
   computation.demand = kernel_demand(alone.cost, alone.clock, device);
   const CommunicationLoad load = communication_load(collective, moved, device);
   const OpCost left = model.cost(kernel.work.op, on_units_left(context, load.units), cluster);
@@ -41,6 +43,7 @@ KernelPrediction predict_beside(const MeasuredKernel& kernel, const CostModel& m
   StreamTask communication;
   communication.axis = Axis::kData;
   communication.duration = moved.duration;
+  communication.sharing = UnitSharing::kAwaitsUnits;
   communication.stretch = stretch_beside_computation(collective, moved, device);
   std::vector<StreamSpan> spans;
   RankStreams streams(Seconds(1.0), &spans);

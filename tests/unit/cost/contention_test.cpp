@@ -141,7 +141,7 @@ DeviceSpec simple_device() {
   device.hbm.achieved = BytesPerSecond(1e12);
   device.clock.peak = Hertz(2e9);
   device.collectives.beside = {
-      .ring = 1.1, .exchange = 1.3, .clock_share = 0.5, .hbm_share = 0.2, .hbm_queue = 0.25};
+      .ring = 1.1, .exchange = 1.3, .own_at_clock = 0.5, .hbm_share = 0.2, .hbm_queue = 0.25};
   return device;
 }
 
@@ -150,9 +150,9 @@ TEST_CASE("a kernel is felt by its clock and by the share of HBM that it asks fo
   const auto demand = [&](double hbm, double ghz) {
     return kernel_demand({.duration = Seconds(1.0), .hbm = Bytes(hbm)}, Hertz(ghz * 1e9), device);
   };
-  // 2 GHz over 1.6 is 1.25: a quarter more of one half.
-  CHECK(demand(0.0, 1.6).by_clock == nearly(1.125));
-  CHECK(demand(0.0, 2.0).by_clock == 1.0);
+  // 2 GHz over 1.6 is 1.25.
+  CHECK(demand(0.0, 1.6).slower == nearly(0.25));
+  CHECK(demand(0.0, 2.0).slower == 0.0);
   CHECK(demand(0.0, 2.0).queue == 0.0);
   // 0.25 u / (1 - u), and no more than 1.
   CHECK(demand(5e11, 2.0).queue == nearly(0.25));
@@ -175,12 +175,15 @@ TEST_CASE("communication keeps its bytes in flight beside a kernel that asks for
   CHECK(stretch(CollectiveOp::kAllToAll, 5e11).least == 1.3);
   CHECK(stretch(CollectiveOp::kSendRecv, 5e11).least == 1.3);
   // One that asks for less than it is left is slowed as beside any kernel.
-  CHECK(stretch(CollectiveOp::kAllReduce, 1e11) == CommunicationStretch{1.1, 1.1});
-  CHECK(stretch_beside_computation({OpId::kMoeDispatch, ExpertExchange{}}, {}, device) ==
-        CommunicationStretch{1.3, 1.3});
-  // At half the clock that the kernel has, three quarters of the way to its longest wait.
+  CHECK(stretch(CollectiveOp::kAllReduce, 1e11) == CommunicationStretch{1.1, 1.1, 0.5 / 15.0});
+  ExpertExchange tokens;
+  tokens.group = {4, 1};
+  CHECK(stretch_beside_computation({OpId::kMoeDispatch, tokens}, {}, device) ==
+        CommunicationStretch{1.3, 1.3, 0.125});
+  // Beside half of the peak clock, and three quarters of the way to its longest wait: it keeps an
+  // eighth of its bytes, half of which take a time that the clock doubles.
   const CommunicationStretch gather = stretch(CollectiveOp::kAllGather, 5e11);
-  CHECK(gather.beside({1.5, 0.75}) == nearly(1.5 * (1.1 + 0.75 * 1.4)));
+  CHECK(gather.beside({1.0, 0.75}) == nearly((1.0 + 0.5 / 8.0) * (1.1 + 0.75 * 1.4)));
 }
 
 }  // namespace

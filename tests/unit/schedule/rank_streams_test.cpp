@@ -196,6 +196,42 @@ TEST_CASE("a copy beside a kernel that keeps its units waits for the most part",
   }
 }
 
+TEST_CASE("communication that awaits units begins where a kernel that keeps them begins or ends",
+          "[unit]") {
+  StreamTask gather = communicates(Axis::kData, 4);
+  gather.sharing = UnitSharing::kAwaitsUnits;
+  StreamTask product = computes(10);
+  product.sharing = UnitSharing::kKeepsUnits;
+  for (const bool by_events : {false, true}) {
+    CAPTURE(by_events);
+    const auto run = [&](RankStreams& streams, const TaskList& kernels) {
+      by_events ? streams.run(kernels, TaskList{computes(0)}) : streams.run(kernels);
+    };
+    // The first gather begins with the product, the second, queued behind it, with the next one.
+    std::vector<StreamSpan> spans;
+    RankStreams streams(kFarAhead, &spans);
+    const std::int64_t ticket = streams.post(TaskList{gather, gather});
+    run(streams, TaskList{product, product});
+    streams.wait(ticket);
+    std::vector<double> starts;
+    for (const StreamSpan& span : spans) {
+      if (span.axis) {
+        starts.push_back(span.start.value());
+      }
+    }
+    CHECK(starts == std::vector<double>{0.0, 10.0});
+    CHECK(now(streams) == nearly(20.0));
+    // Beside a kernel that leaves units it begins when the one before has ended.
+    spans.clear();
+    RankStreams leaves(kFarAhead, &spans);
+    const std::int64_t second = leaves.post(TaskList{gather, gather});
+    run(leaves, TaskList{computes(10)});
+    leaves.wait(second);
+    CHECK(leaves.backlog()[slot(Axis::kData)] == Seconds{});
+    CHECK(now(leaves) == nearly(10.0));
+  }
+}
+
 TEST_CASE("communications share one fabric, and each has another to itself", "[unit]") {
   const auto end_of = [](Fabric one, Fabric other) {
     RankStreams streams(kFarAhead);
