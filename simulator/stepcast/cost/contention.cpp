@@ -113,10 +113,14 @@ KernelContext on_units_left(KernelContext kernel, std::int64_t held_units) {
 Seconds contended_duration(const OpCost& isolated, Seconds on_units_left,
                            const CommunicationLoad& load, const KernelDemand& demand,
                            const DeviceSpec& device) {
+  const Seconds on_units = max(isolated.duration, on_units_left);
+  if (!(load.hbm > BytesPerSecond{})) {
+    return on_units;
+  }
   const BytesPerSecond slowed = (1.0 / load.stretch.beside(demand)) * load.hbm;
   const double asked_besides = slowed / device.hbm.achieved;
   const Seconds for_hbm = hbm_share(isolated, device) * asked_besides * isolated.duration;
-  return max(isolated.duration, on_units_left) + for_hbm;
+  return on_units + for_hbm;
 }
 
 }  // namespace stepcast
