@@ -10,10 +10,8 @@ namespace {
 
 // The share of HBM that a kernel by itself asks for.
 double hbm_share(const OpCost& cost, const DeviceSpec& device) {
-  if (!(cost.duration > Seconds{})) {
-    return 0.0;
-  }
-  return std::min(1.0, cost.hbm / cost.duration / device.hbm.achieved);
+  const Bytes most = device.hbm.achieved * cost.duration;
+  return most > Bytes{} ? std::min(1.0, cost.hbm / most) : 0.0;
 }
 
 double least_stretch(const Op& op, const BesideComputation& beside) {
@@ -117,8 +115,7 @@ Seconds contended_duration(const OpCost& isolated, Seconds on_units_left,
   if (!(load.hbm > BytesPerSecond{})) {
     return on_units;
   }
-  const BytesPerSecond slowed = (1.0 / load.stretch.beside(demand)) * load.hbm;
-  const double asked_besides = slowed / device.hbm.achieved;
+  const double asked_besides = load.hbm / (load.stretch.beside(demand) * device.hbm.achieved);
   const Seconds for_hbm = hbm_share(isolated, device) * asked_besides * isolated.duration;
   return on_units + for_hbm;
 }

@@ -108,13 +108,13 @@ class TaskPricer {
       return task;
     }
     task.energy = cost.energy;
-    const Hertz clock = cost.clock > Hertz{} ? cost.clock : context_.clock;
-    task.demand = kernel_demand(cost, clock, context_.cluster.device);
     const bool streams = std::holds_alternative<MemoryBound>(op.work);
     task.sharing = streams ? UnitSharing::kTakesTurns : UnitSharing::kKeepsUnits;
     task.beside_copies = context_.cluster.device.libraries.copies;
     task.weight_gradient = gives_weights(op);
     if (load_.units > 0 || load_.hbm > BytesPerSecond{}) {
+      const Hertz clock = cost.clock > Hertz{} ? cost.clock : context_.clock;
+      task.demand = kernel_demand(cost, clock, context_.cluster.device);
       task.contended =
           contended_duration(cost, beside.duration, load_, task.demand, context_.cluster.device);
     }

@@ -27,7 +27,12 @@ ClusterSpec cluster(std::int64_t nodes = 4) {
   CollectiveConstants& c = made.device.collectives;
   c.ll = {{Seconds(5e-6), Seconds(1e-6), Seconds(3e-6)}, BytesPerSecond(200e9)};
   c.ll128 = {{Seconds(8e-6), Seconds(2e-6), Seconds(5e-6)}, 0.9375};
-  c.simple = {{Seconds(10e-6), Seconds(4e-6), Seconds(10e-6)}, 0.8, 0.5, BytesPerSecond(1e12)};
+  c.simple = {{Seconds(10e-6), Seconds(4e-6), Seconds(10e-6)},
+              0.8,
+              0.5,
+              BytesPerSecond(1e12),
+              Bytes(1e12),
+              1.0};
   c.in_switch = InSwitchConstants{8, Seconds(20e-6), 0.6, Seconds(40e-6), Bytes(1e7)};
   c.message.ll_bytes = Bytes(65536);
   c.message.base = Seconds(10e-6);
