@@ -32,6 +32,7 @@ OpCost sequence_cost(const KernelSequence& sequence, const KernelContext& contex
   }
   const Seconds launches = cost.launches * context.launch;
   cost.bound = launches > longest ? Bound::kLatency : cost.bound;
+  cost.hbm = activity.hbm;
   cost.energy = kernel_energy(activity, context);
   if (context.detail == Detail::kTerms) {
     cost.terms.push_back({"launch", launches});

@@ -51,6 +51,7 @@ OpCost priced(const Mixer& op, Seconds math, const KernelContext& context) {
   cost.duration = context.launch + max(math, memory);
   cost.bound = math < memory ? Bound::kMemory : Bound::kCompute;
   const FlopsPerCycle rate = *device.matrix_rate[slot(Dtype::kBf16)];
+  cost.hbm = bytes;
   cost.energy = kernel_energy({flops(op) / rate, op.dtype, bytes}, context);
   if (context.detail == Detail::kTerms) {
     cost.terms = {math < memory ? CostTerm{"memory", memory} : CostTerm{"math", math},

@@ -269,7 +269,8 @@ OpCost fused_attention(const Attention& op, const KernelContext& context) {
   cost.bound = bound_of(parts);
   cost.launches = context.launch > Seconds{} ? parts.launches / context.launch : 1.0;
   const double tiles = parts.count.groups * parts.count.mean;
-  cost.energy = kernel_energy({tiles * parts.tile.matrix, op.dtype, bytes + extra.bytes}, context);
+  cost.hbm = bytes + extra.bytes;
+  cost.energy = kernel_energy({tiles * parts.tile.matrix, op.dtype, cost.hbm}, context);
   if (context.detail == Detail::kTerms) {
     cost.terms = terms_of(parts, context);
     cost.tiling = {cut.tile.queries, cut.tile.keys, 1, 1, parts.count.groups / units};

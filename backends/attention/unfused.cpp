@@ -30,7 +30,8 @@ OpCost unfused_attention(const Attention& op, const KernelContext& context) {
   OpCost cost;
   cost.duration = context.launch + math + memory;
   cost.bound = math < memory ? Bound::kMemory : Bound::kCompute;
-  cost.energy = kernel_energy({flops(full) / unit_rate, Dtype::kBf16, bytes + operands}, context);
+  cost.hbm = bytes + operands;
+  cost.energy = kernel_energy({flops(full) / unit_rate, Dtype::kBf16, cost.hbm}, context);
   if (context.detail == Detail::kTerms) {
     cost.terms = {{"math", math}, {"memory", memory}, {"launch", context.launch}};
   }

@@ -3,6 +3,7 @@
 // The equations stand in collective_time.hpp and model/collective_algorithm.cpp.
 #include "backends/builtin_backends.hpp"
 #include "backends/collective/collective_time.hpp"
+#include "stepcast/cost/contention.hpp"
 #include "stepcast/dispatchers/dispatcher_table.hpp"
 
 namespace stepcast {
@@ -19,6 +20,7 @@ class LibraryCollective final : public CollectiveModel {
     const LinkGroup links = link_group(op.group, context.cluster);
     const CollectiveTime time = library_time(op, {links, device.collectives});
     OpCost cost;
+    cost.hbm = hbm_traffic(op);
     cost.duration = time.duration;
     const Seconds latency = time.duration - time.transfer;
     cost.bound = time.transfer < latency ? Bound::kLatency : Bound::kBandwidth;

@@ -32,6 +32,13 @@ Transfer links_time(Bytes sent, double inside_volume, double outside_volume,
   return slower(inside, outside);
 }
 
+// A rank's own block goes through the channels that send: in step at first, so that the link waits
+// for it; over many chunks channels drift apart, and the link works while some of them copy.
+Seconds own_time(Bytes own, const SimpleConstants& c) {
+  const double in_step = std::max(c.own_exposed, 1.0 / (1.0 + own / c.own_apart));
+  return in_step * (own / c.own_rate);
+}
+
 Seconds hop_time(const RingSteps& ring, const ProtocolConstants& protocol) {
   return ring.inside * protocol.hop + ring.outside * protocol.network_hop;
 }
@@ -91,12 +98,12 @@ CollectiveTime ring_time(CollectiveOp op, Bytes bytes, Protocol protocol, const 
   } else if (protocol == Protocol::kLl128) {
     const Transfer wire = links_time(sent, 1.0 / c.ll128.share, kLl128Volume, view);
     time.outside = wire.outside;
-    time.transfer = wire.time + own / c.simple.own_rate;
+    time.transfer = wire.time + own_time(own, c.simple);
     time.duration = c.ll128.base + hop_time(ring, c.ll128) + time.transfer;
   } else {
     const Transfer wire = links_time(sent, 1.0, 1.0, view);
     time.outside = wire.outside;
-    time.transfer = wire.time + own / c.simple.own_rate;
+    time.transfer = wire.time + own_time(own, c.simple);
     time.duration = c.simple.base + partly_hidden(hop_time(ring, c.simple), time.transfer);
   }
   time.duration += view.links.network_base;

@@ -19,6 +19,7 @@
 
 #include "backends/builtin_backends.hpp"
 #include "stepcast/base/real.hpp"
+#include "stepcast/cost/contention.hpp"
 #include "stepcast/dispatchers/dispatcher_table.hpp"
 #include "stepcast/hardware/link_group.hpp"
 
@@ -114,6 +115,7 @@ class RingDirectCollective final : public CollectiveModel {
     const Seconds latency = links.base_latency + time.latency;
     const Seconds transfer = max(time.inside, time.outside);
     OpCost cost;
+    cost.hbm = hbm_traffic(op);
     cost.duration = latency + transfer;
     cost.bound = transfer < latency ? Bound::kLatency : Bound::kBandwidth;
     if (context.detail == Detail::kTerms) {

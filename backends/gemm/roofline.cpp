@@ -98,6 +98,7 @@ class RooflineGemm final : public GemmModel {
   [[nodiscard]] OpCost gemm(const Gemm& op, const KernelContext& context) const override {
     OpCost cost = roofline(math_time({op.m, op.n, op.k, op.batch}, op.dtype, context),
                            compulsory_bytes(op), context);
+    cost.hbm = compulsory_bytes(op);
     cost.energy = energy_of(op, context);
     return cost;
   }
@@ -105,6 +106,7 @@ class RooflineGemm final : public GemmModel {
   [[nodiscard]] OpCost grouped_gemm(const GroupedGemm& op,
                                     const KernelContext& context) const override {
     OpCost cost = timed_groups(op, context);
+    cost.hbm = compulsory_bytes(op);
     cost.energy = energy_of(op, context);
     return cost;
   }

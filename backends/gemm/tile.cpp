@@ -53,6 +53,7 @@ OpCost priced(const GemmProblem& problem, const KernelLibrary& library,
   OpCost cost;
   cost.duration = best.time.total;
   cost.bound = best.time.bound;
+  cost.hbm = problem.compulsory;
   cost.energy = kernel_energy(
       {best.time.matrix_cycles, problem.dtype, problem.compulsory, problem.accumulation}, context);
   if (context.detail == Detail::kTerms) {
@@ -130,6 +131,7 @@ OpCost priced_sequentially(const GroupedGemm& op, const KernelContext& context) 
     sum.tiling = one.tiling;
     sum.duration += times * one.duration;
     sum.energy += times * one.energy;
+    sum.hbm += times * one.hbm;
     sum.terms.resize(one.terms.size());
     for (std::size_t i = 0; i < one.terms.size(); ++i) {
       sum.terms[i].name = one.terms[i].name;

@@ -183,6 +183,7 @@ class PassesModel final : public MemoryBoundModel {
     cost.bound = bound_of(sum);
     cost.launches = sum.launches;
     cost.calls = sum.calls;
+    cost.hbm = sum.hbm;
     cost.energy = kernel_energy({.hbm = sum.hbm}, context);
     if (context.detail == Detail::kTerms) {
       cost.terms = {{"memory", sum.memory},

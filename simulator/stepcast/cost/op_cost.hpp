@@ -45,7 +45,9 @@ inline constexpr std::array<std::string_view, 4> kNamesOf<Origin> = {"model", "m
 struct OpCost {
   Seconds duration;
   Bound bound = Bound::kCompute;
-  Joules energy{};                // above idle, at the clock of the context
+  Joules energy{};  // above idle, at the clock of the context
+  Bytes hbm{};      // read and written there, by a kernel or by a collective on a rank
+  Hertz clock{};    // of a kernel with a clock of its own (power_state.hpp)
   std::vector<CostTerm> terms{};  // filled only where the caller asks for them
   Tiling tiling{};                // likewise
   Origin origin = Origin::kModel;

@@ -45,7 +45,10 @@ KernelContext paced(const KernelContext& context, const Price& price) {
 struct Paced {
   template <typename Price>
   OpCost operator()(const auto& /*op*/, const KernelContext& context, const Price& price) const {
-    return price(paced(context, price));
+    const KernelContext own = paced(context, price);
+    OpCost cost = price(own);
+    cost.clock = own.clock;
+    return cost;
   }
   template <typename Price>
   OpCost operator()(const auto& /*op*/, const FabricContext& context, const Price& price) const {

@@ -46,6 +46,8 @@ struct SimpleConstants : ProtocolConstants {
   double ring_share = 1.0;
   double tree_share = 0.5;
   BytesPerSecond own_rate;
+  Bytes own_apart;
+  double own_exposed = 1.0;
 };
 
 // In-switch reduction: every rank sends its tensor once and receives the sum once.
@@ -71,12 +73,13 @@ struct MessageConstants {
   std::int64_t connections = 0;
 };
 
-// How many times longer communication takes while computation runs on the other units: it shares
-// HBM, the L2 and the clock, and its last workgroups wait for units that computation frees.
+// What communication loses while computation runs on the other units (cost/contention.hpp).
 struct BesideComputation {
-  double gather = 1.0;
-  double reduce = 1.0;
-  double exchange = 1.0;
+  double ring = 1.0;          // times longer beside any kernel: gathers and reductions
+  double exchange = 1.0;      // the same of messages and exchanges of tokens
+  double own_at_clock = 0.0;  // time at the clock of the units, over the share that a rank keeps
+  double hbm_share = 1.0;     // of HBM that it keeps beside kernels that ask for all of it
+  double hbm_queue = 0.0;  // of its longest wait for HBM, beside a kernel that asks for half of it
 };
 
 struct CollectiveConstants {

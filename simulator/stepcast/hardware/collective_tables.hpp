@@ -64,7 +64,13 @@ inline constexpr auto kSimple = std::to_array<Constant<Simple>>(
      {"tree_share", "", limits::kShare, kByHand,
       "of a tensor's rate through a tree, of the ring's bus rate", &Simple::tree_share},
      {"own_rate", "GB/s", limits::kGigabytesPerSecond, Range<double>{100.0, 10'000.0},
-      "at which a rank copies its own part", &Simple::own_rate}});
+      "at which a rank copies its own part", &Simple::own_rate},
+     {"own_apart", "MB", Range<double>{1e-3, 1e7}, kByHand,
+      "of a rank's own part, with which half of its copying no longer keeps the link waiting",
+      &Simple::own_apart},
+     {"own_exposed", "", limits::kShare, kByHand,
+      "of the copying of a rank's own part, that keeps the link waiting however long it is",
+      &Simple::own_exposed}});
 
 using Switch = InSwitchConstants;
 inline constexpr auto kInSwitch = std::to_array<Constant<Switch>>(
@@ -111,14 +117,27 @@ inline constexpr auto kMessage = std::to_array<Constant<Message>>(
       &Message::connections}});
 
 inline constexpr Range<double> kSlowdown{1.0, 10.0};
+inline constexpr Range<double> kPart{0.0, 1.0};
+inline constexpr Range<double> kTimesOwn{0.0, 2.0};
 using Beside = BesideComputation;
 inline constexpr auto kBeside = std::to_array<Constant<Beside>>(
-    {{"gather", "", kSlowdown, kByHand,
-      "times longer that an all-gather takes while computation runs", &Beside::gather},
-     {"reduce", "", kSlowdown, kByHand, "the same of a reduce-scatter and an all-reduce",
-      &Beside::reduce},
+    {{"ring", "", kSlowdown, kByHand,
+      "times longer that a gather or a reduction takes beside a kernel at the highest clock that "
+      "asks for nothing of HBM",
+      &Beside::ring},
      {"exchange", "", kSlowdown, kByHand,
-      "the same of an all-to-all, of messages and of an exchange of tokens", &Beside::exchange}});
+      "the same of an all-to-all, of messages and of an exchange of tokens", &Beside::exchange},
+     {"own_at_clock", "", kTimesOwn, kByHand,
+      "share of a collective's time that passes at the clock of the units, over the share of its "
+      "bytes that a rank copies for itself",
+      &Beside::own_at_clock},
+     {"hbm_share", "", limits::kShare, kByHand,
+      "of HBM that a collective keeps beside kernels that ask for all of it: its bytes in flight "
+      "over those of both",
+      &Beside::hbm_share},
+     {"hbm_queue", "", kPart, kByHand,
+      "of its longest wait for HBM, beside a kernel that asks for half of it",
+      &Beside::hbm_queue}});
 
 inline constexpr auto kPartsOfTuning = [](auto& visit) {
   visit.part("ll", &TuningConstants::ll, parts_of(kTuning));

@@ -32,13 +32,19 @@ class MeanLoad {
   // By copy engines, which hold no compute units.
   CommunicationLoad add_copy(const Op& op) {
     const OpCost cost = context_.cost.cost(op, kernel_, context_.cluster);
-    const CommunicationLoad own = communication_load(op, cost);
+    const CommunicationLoad own = communication_load(op, cost, context_.cluster.device);
     moved_ += own.hbm * cost.duration;
+    least_ += own.stretch.least * cost.duration;
+    most_ += own.stretch.most * cost.duration;
+    at_clock_ += own.stretch.clock_share * cost.duration;
     lasted_ += cost.duration;
     return own;
   }
   [[nodiscard]] CommunicationLoad load() const {
-    return {units_, lasted_ > Seconds{} ? moved_ / lasted_ : BytesPerSecond{}};
+    if (!(lasted_ > Seconds{})) {
+      return {units_, {}, {}};
+    }
+    return {units_, moved_ / lasted_, {least_ / lasted_, most_ / lasted_, at_clock_ / lasted_}};
   }
 
  private:
@@ -46,6 +52,9 @@ class MeanLoad {
   KernelContext kernel_;
   std::int64_t units_ = 0;
   Bytes moved_;
+  Seconds least_;  // the stretch of each, times its duration
+  Seconds most_;
+  Seconds at_clock_;
   Seconds lasted_;
 };
 
@@ -93,7 +102,9 @@ class TaskPricer {
     task.axis = communication_axis(op);
     if (task.axis) {
       task.fabric = fabric_of(op, context_.cluster);
-      task.slowdown = slowdown_beside_computation(op, context_.cluster.device);
+      const bool posted = *task.axis == Axis::kData && cost.units > 0;
+      task.sharing = posted ? UnitSharing::kAwaitsUnits : UnitSharing::kHoldsUnits;
+      task.stretch = stretch_beside_computation(op, cost, context_.cluster.device);
       return task;
     }
     task.energy = cost.energy;
@@ -102,7 +113,10 @@ class TaskPricer {
     task.beside_copies = context_.cluster.device.libraries.copies;
     task.weight_gradient = gives_weights(op);
     if (load_.units > 0 || load_.hbm > BytesPerSecond{}) {
-      task.contended = contended_duration(cost, beside.duration, load_, context_.cluster.device);
+      const Hertz clock = cost.clock > Hertz{} ? cost.clock : context_.clock;
+      task.demand = kernel_demand(cost, clock, context_.cluster.device);
+      task.contended =
+          contended_duration(cost, beside.duration, load_, task.demand, context_.cluster.device);
     }
     return task;
   }
@@ -344,7 +358,7 @@ class LayerPricer {
     for (StreamTask& task : tasks) {
       task.axis = Axis::kData;
       task.sharing = UnitSharing::kTakesTurns;
-      task.slowdown = 2.0;
+      task.stretch = {2.0, 2.0};
     }
     return tasks;
   }

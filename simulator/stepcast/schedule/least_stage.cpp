@@ -73,7 +73,7 @@ void LeastPass::add(double times, const LeastPass& other) {
 void LeastPass::add_moved(double times, const TaskList& tasks) {
   for (const StreamTask& task : tasks) {
     moved += times * task.duration;
-    slowdown = std::min(slowdown, std::max(1.0, task.slowdown));
+    slowdown = std::min(slowdown, std::max(1.0, task.stretch.least));
   }
 }
 

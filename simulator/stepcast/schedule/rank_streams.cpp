@@ -178,7 +178,8 @@ bool RankStreams::ended(std::int64_t ticket) const {
 
 void RankStreams::start_communication() {
   for (std::size_t axis = 0; axis < kAxes && !open_.empty(); ++axis) {
-    if (!streams_[axis].idle() && !awaits_launch(axis)) {
+    const bool waits = !running(axis) && !streams_[axis].idle();
+    if (waits && !awaits_launch(axis) && !awaits_units(axis)) {
       begin_communication(axis);
     }
   }

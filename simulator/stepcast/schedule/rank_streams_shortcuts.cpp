@@ -78,6 +78,10 @@ Seconds RankStreams::share_with(const StreamTask& task, std::size_t axis) {
   Stream& stream = streams_[axis];
   Seconds left = task.duration;
   while (!stream.idle() && left > Seconds{}) {
+    const bool began = running(axis) || !(left < task.duration);
+    if (!began && waits_for_end(stream.front().task, task)) {
+      break;
+    }
     begin_communication(axis);
     Communication& first = stream.front();
     const double rate = rate_beside(task, first.task);

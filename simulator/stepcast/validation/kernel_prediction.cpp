@@ -33,13 +33,18 @@ KernelPrediction predict_beside(const MeasuredKernel& kernel, const CostModel& m
   const OpCost moved = model.cost(collective, context, cluster);
   StreamTask computation;
   computation.duration = alone.cost.duration;
-  const CommunicationLoad load = communication_load(collective, moved);
+  const bool streams_memory = std::holds_alternative<MemoryBound>(kernel.work.op.work);
+  computation.sharing = streams_memory ? UnitSharing::kTakesTurns : UnitSharing::kKeepsUnits;
+  computation.demand = kernel_demand(alone.cost, alone.clock, device);
+  const CommunicationLoad load = communication_load(collective, moved, device);
   const OpCost left = model.cost(kernel.work.op, on_units_left(context, load.units), cluster);
-  computation.contended = contended_duration(alone.cost, left.duration, load, device);
+  computation.contended =
+      contended_duration(alone.cost, left.duration, load, computation.demand, device);
   StreamTask communication;
   communication.axis = Axis::kData;
   communication.duration = moved.duration;
-  communication.slowdown = slowdown_beside_computation(collective, device);
+  communication.sharing = UnitSharing::kAwaitsUnits;
+  communication.stretch = stretch_beside_computation(collective, moved, device);
   std::vector<StreamSpan> spans;
   RankStreams streams(Seconds(1.0), &spans);
   streams.post(TaskList(static_cast<std::size_t>(beside.collectives), communication));

@@ -27,7 +27,12 @@ ClusterSpec cluster(std::int64_t nodes = 4) {
   CollectiveConstants& c = made.device.collectives;
   c.ll = {{Seconds(5e-6), Seconds(1e-6), Seconds(3e-6)}, BytesPerSecond(200e9)};
   c.ll128 = {{Seconds(8e-6), Seconds(2e-6), Seconds(5e-6)}, 0.9375};
-  c.simple = {{Seconds(10e-6), Seconds(4e-6), Seconds(10e-6)}, 0.8, 0.5, BytesPerSecond(1e12)};
+  c.simple = {{Seconds(10e-6), Seconds(4e-6), Seconds(10e-6)},
+              0.8,
+              0.5,
+              BytesPerSecond(1e12),
+              Bytes(1e12),
+              1.0};
   c.in_switch = InSwitchConstants{8, Seconds(20e-6), 0.6, Seconds(40e-6), Bytes(1e7)};
   c.message.ll_bytes = Bytes(65536);
   c.message.base = Seconds(10e-6);
@@ -105,6 +110,22 @@ TEST_CASE("a large ring all-reduce by Simple takes 2 (n-1)/n S / B and a copy", 
         Approx(0.175 + 0.005).epsilon(1e-3));
   CHECK(seconds(forced(Kind::kAllGather, 40e9, {8, 1}, Algorithm::kRing), cluster()) ==
         Approx(0.0875 + 0.005).epsilon(1e-3));
+}
+
+// Of 2 GB between two ranks at 400 GB/s each copies 1 GB for itself at 1 TB/s: half of it keeps the
+// link waiting where channels are apart after as much, and never less than the least share.
+TEST_CASE("the own block of a large ring is copied beside the link for the most part", "[case]") {
+  ClusterSpec apart = cluster();
+  SimpleConstants& simple = apart.device.collectives.simple;
+  simple.base = simple.hop = Seconds{};
+  simple.own_apart = Bytes(1e9);
+  simple.own_exposed = 0.25;
+  const auto gather = [&](double bytes) {
+    return seconds(forced(Kind::kAllGather, bytes, {2, 1}, Algorithm::kRing), apart);
+  };
+  CHECK(gather(2e9) == nearly(2500 * kMicro + 0.5 * 1000 * kMicro));
+  CHECK(gather(2e6) == nearly(2.5 * kMicro + 1.0 / 1.001 * kMicro));
+  CHECK(gather(2e10) == nearly(25'000 * kMicro + 0.25 * 10'000 * kMicro));
 }
 
 TEST_CASE("a hidden hop costs between nothing and itself", "[unit]") {

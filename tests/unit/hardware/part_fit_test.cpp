@@ -93,7 +93,7 @@ TEST_CASE("Memory achieves no more than its own peak, told where the peak stands
 TEST_CASE("Links of another rate are told with the rates of collectives that would fit", "[unit]") {
   // 18 x 50 GB/s in the place of 18 x 25: 537.6 and 195.8 GB/s twice.
   CHECK_THAT(doubts("scale_up: {link_rate: {value: 50 GB/s, assumed: a}}\n"),
-             contains_text("simple.own_rate would be 1.08 TB/s and ll.rate 392 GB/s"));
+             contains_text("simple.own_rate would be 1.02 TB/s and ll.rate 392 GB/s"));
 }
 
 TEST_CASE("A die with other memory is nearer than another die, and that than no base", "[unit]") {

@@ -163,7 +163,7 @@ TEST_CASE("kernels of one list are slowed alike, and HBM by the mean of what gat
     for (const OpList* ops : {&layer.traffic.gather, &layer.traffic.reduce}) {
       for (const Op& op : *ops) {
         const OpCost own = cost.cost(op, kernel_context(context), cluster);
-        moved += communication_load(op, own).hbm * own.duration;
+        moved += communication_load(op, own, cluster.device).hbm * own.duration;
         lasted += own.duration;
       }
     }

@@ -136,7 +136,7 @@ TEST_CASE("side by side is never slower, and saves no more than the exchanges th
     for (int i = many(random); i > 0; --i) {
       tasks.push_back(kernel(seconds(random)));
       StreamTask sent = exchange(seconds(random));
-      sent.slowdown = 1.2;
+      sent.stretch = {1.2, 1.2};
       tasks.push_back(sent);
       tasks.back().duration = tasks.back().contended;
     }

@@ -360,7 +360,8 @@ class RandomStage {
     TaskList tasks;
     for (std::size_t i = random_() % (most + 1); i > 0; --i) {
       tasks.push_back(communication(8.0 * unit_(random_) * unit_(random_))[0]);
-      tasks.back().slowdown = 1.0 + unit_(random_);
+      const double slowdown = 1.0 + unit_(random_);
+      tasks.back().stretch = {slowdown, slowdown};
       tasks.back().host = Seconds(0.1);
     }
     return tasks;

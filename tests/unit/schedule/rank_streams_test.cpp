@@ -143,7 +143,7 @@ TEST_CASE("communication is slower while computation runs, and only then", "[uni
   // At half its speed beside 4 of computation it does 2 of its 6.
   RankStreams streams(kFarAhead);
   StreamTask reduction = communicates(Axis::kData, 6);
-  reduction.slowdown = 2.0;
+  reduction.stretch = {2.0, 2.0};
   streams.post(TaskList{reduction});
   streams.run(TaskList{computes(4)});
   CHECK(streams.backlog()[slot(Axis::kData)].value() == nearly(4.0));
@@ -156,7 +156,7 @@ TEST_CASE("a copy beside a kernel takes turns with it: both take the sum of thei
           "[unit]") {
   StreamTask copy = communicates(Axis::kData, 3, Fabric::kNone);
   copy.sharing = UnitSharing::kTakesTurns;
-  copy.slowdown = 2.0;
+  copy.stretch = {2.0, 2.0};
   for (const bool by_events : {false, true}) {
     CAPTURE(by_events);
     RankStreams streams(kFarAhead);
@@ -176,7 +176,7 @@ TEST_CASE("a copy beside a kernel takes turns with it: both take the sum of thei
 TEST_CASE("a copy beside a kernel that keeps its units waits for the most part", "[unit]") {
   StreamTask copy = communicates(Axis::kData, 3, Fabric::kNone);
   copy.sharing = UnitSharing::kTakesTurns;
-  copy.slowdown = 2.0;
+  copy.stretch = {2.0, 2.0};
   StreamTask product = computes(9.8);
   product.sharing = UnitSharing::kKeepsUnits;
   product.beside_copies = {.kernel_rate = 0.98, .copy_rate = 0.15};
@@ -193,6 +193,42 @@ TEST_CASE("a copy beside a kernel that keeps its units waits for the most part",
     streams.wait(ticket);
     CHECK(now(streams) == nearly(10.0 + 3.0 - 1.5));
     CHECK(streams.totals().spent.contention.value() == nearly(0.2));
+  }
+}
+
+TEST_CASE("communication that awaits units begins where a kernel that keeps them begins or ends",
+          "[unit]") {
+  StreamTask gather = communicates(Axis::kData, 4);
+  gather.sharing = UnitSharing::kAwaitsUnits;
+  StreamTask product = computes(10);
+  product.sharing = UnitSharing::kKeepsUnits;
+  for (const bool by_events : {false, true}) {
+    CAPTURE(by_events);
+    const auto run = [&](RankStreams& streams, const TaskList& kernels) {
+      by_events ? streams.run(kernels, TaskList{computes(0)}) : streams.run(kernels);
+    };
+    // The first gather begins with the product, the second, queued behind it, with the next one.
+    std::vector<StreamSpan> spans;
+    RankStreams streams(kFarAhead, &spans);
+    const std::int64_t ticket = streams.post(TaskList{gather, gather});
+    run(streams, TaskList{product, product});
+    streams.wait(ticket);
+    std::vector<double> starts;
+    for (const StreamSpan& span : spans) {
+      if (span.axis) {
+        starts.push_back(span.start.value());
+      }
+    }
+    CHECK(starts == std::vector<double>{0.0, 10.0});
+    CHECK(now(streams) == nearly(20.0));
+    // Beside a kernel that leaves units it begins when the one before has ended.
+    spans.clear();
+    RankStreams leaves(kFarAhead, &spans);
+    const std::int64_t second = leaves.post(TaskList{gather, gather});
+    run(leaves, TaskList{computes(10)});
+    leaves.wait(second);
+    CHECK(leaves.backlog()[slot(Axis::kData)] == Seconds{});
+    CHECK(now(leaves) == nearly(10.0));
   }
 }
 
@@ -395,7 +431,8 @@ class RandomTasks {
     constexpr std::array<Fabric, 3> kFabrics = {Fabric::kNone, Fabric::kScaleUp, Fabric::kScaleOut};
     StreamTask task =
         communicates(kCommunicating[below(kCommunicating.size())], duration(), kFabrics[below(3)]);
-    task.slowdown = chance(0.5) ? 1.0 : 1.0 + unit_(random_);
+    const double slowdown = chance(0.5) ? 1.0 : 1.0 + unit_(random_);
+    task.stretch = {slowdown, slowdown};
     host(task);
     return task;
   }
@@ -689,7 +726,7 @@ class SecondReading {
       return communicating ? piece.task.duration / piece.task.contended : 1.0;
     }
     const double shared = piece.task.fabric == Fabric::kNone ? 1.0 : sharing;
-    return 1.0 / (shared * (computing ? piece.task.slowdown : 1.0));
+    return 1.0 / (shared * (computing ? piece.task.stretch.least : 1.0));
   }
 
   Seconds ready_;  // the program, for its next task
