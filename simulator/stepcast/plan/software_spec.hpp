@@ -150,6 +150,11 @@ struct HostWork {
   std::optional<Seconds> expert;
   std::optional<Seconds> communication;
   std::optional<Seconds> synchronise;
+
+  // Whether any time is given, which was fitted to whole steps.
+  [[nodiscard]] bool has_numbers() const {
+    return calls != 1.0 || kernel || expert || communication || synchronise;
+  }
 };
 
 // The numbers that `work` gives, by their keys; a set's file says beside them what they are fitted

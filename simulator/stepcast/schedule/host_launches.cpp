@@ -161,7 +161,7 @@ Seconds HostLaunches::passing_over(const OpList& forward, const OpList& recomput
 }
 
 double HostLaunches::behind_mean(std::int64_t ranks) const {
-  return work_.kernel ? 1.0 : 1.0 + host_.jitter * expected_extreme(ranks);
+  return work_.has_numbers() ? 1.0 : 1.0 + host_.jitter * expected_extreme(ranks);
 }
 
 Seconds HostLaunches::learning_rows() const {

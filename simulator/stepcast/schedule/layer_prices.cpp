@@ -102,8 +102,6 @@ class TaskPricer {
     task.axis = communication_axis(op);
     if (task.axis) {
       task.fabric = fabric_of(op, context_.cluster);
-      const bool posted = *task.axis == Axis::kData && cost.units > 0;
-      task.sharing = posted ? UnitSharing::kAwaitsUnits : UnitSharing::kHoldsUnits;
       task.stretch = stretch_beside_computation(op, cost, context_.cluster.device);
       return task;
     }

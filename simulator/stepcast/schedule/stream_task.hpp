@@ -34,7 +34,8 @@ enum class TaskMode : std::uint8_t {
 // a copy for most of the time, and communication that awaits units begins where such a kernel
 // begins or ends. Products and attention of one resident block a unit are such kernels: on two H100
 // NCCL's began 0.4 to 0.7 ms after the one before them, beside products of 1.5 ms that follow each
-// other.
+// other. Of loops of one kernel that is known; steps have none that await units, for which kernel
+// runs when a collective is posted differs from rank to rank.
 enum class UnitSharing : std::uint8_t { kHoldsUnits, kTakesTurns, kKeepsUnits, kAwaitsUnits };
 
 // Steps copy many of them: the small members stand together.
