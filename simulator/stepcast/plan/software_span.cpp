@@ -29,7 +29,7 @@ bool is_commit(std::string_view text) {
 }
 
 std::string read_day(MappingReader& reader, std::string_view key) {
-  const std::string day = reader.optional_text(key);
+  std::string day = reader.optional_text(key);
   if (!day.empty() && !is_day(day)) {
     reader.error(key, "must be a day such as 2026-01-27, not '" + day.substr(0, 60) + "'");
   }
