@@ -39,13 +39,13 @@ void read_measured_step(const nlohmann::json& json, ProfileCache& profiles,
 // Steps of torchtitan's own trainer, timed by programs/torchtitan_steps.py (JSON lines), as
 // records.
 //
-// A line has `case`, `framework` ("torchtitan 2026-03-20 34f705ba4", whose month names the software
-// set), `gpu`, `world` ranks of one host, `model` and `flavor` as torchtitan calls them, `step_s`,
-// `peak_alloc_bytes` (null where it is not known) and `changes`: `layers`, `dense` ones among them
-// and `experts` that the model keeps, `seq`, `lbs` (sequences of a rank), `ac`, `compile`,
-// `compile_loss`, `ep`, `tp`, `pp` with `schedule` and `stage_layers`. FSDP is over the rest of the
-// ranks. Without it torchtitan trains in fp32, and such rows are refused with this reason. Rows of
-// one case, which were measured on several hosts, are judged on their mean.
+// A line has `case`, `framework` ("torchtitan 2026-03-20 34f705ba4", on whose day the software set
+// holds), `gpu`, `world` ranks of one host, `model` and `flavor` as torchtitan calls them,
+// `step_s`, `peak_alloc_bytes` (null where it is not known) and `changes`: `layers`, `dense` ones
+// among them and `experts` that the model keeps, `seq`, `lbs` (sequences of a rank), `ac`,
+// `compile`, `compile_loss`, `ep`, `tp`, `pp` with `schedule` and `stage_layers`. FSDP is over the
+// rest of the ranks. Without it torchtitan trains in fp32, and such rows are refused with this
+// reason. Rows of one case, which were measured on several hosts, are judged on their mean.
 void read_torchtitan_step(const nlohmann::json& line, ProfileCache& profiles,
                           std::vector<Record>& records);
 

@@ -10,6 +10,7 @@
 #include "importers/stated_object.hpp"
 #include "stepcast/config/config_yaml.hpp"
 #include "stepcast/config/json_node.hpp"
+#include "stepcast/plan/software_span.hpp"
 
 namespace stepcast {
 namespace {
@@ -63,11 +64,14 @@ Record one_host(const std::string& gpu, std::int64_t world) {
   return {{"gpu", gpu}, {"nodes", 1}, {"gpus_per_node", world}};
 }
 
+RefusedRow no_set_for(const std::string& framework) {
+  return {"feature unsupported: no software set describes the framework '" + framework + "'"};
+}
+
 std::string shipped(std::string named, const ProfileCache& profiles, const std::string& framework) {
   const std::vector<std::string> sets = profiles.software_names();
   if (std::ranges::find(sets, named) == sets.end()) {
-    throw RefusedRow{"feature unsupported: no software set describes the framework '" + framework +
-                     "'"};
+    throw no_set_for(framework);
   }
   return named;
 }
@@ -110,8 +114,7 @@ void add_record(const nlohmann::json& line, ProfileCache& profiles, std::string_
   records.push_back(std::move(record));
 }
 
-// --- torchtitan
-// -----------------------------------------------------------------------------------
+// --- torchtitan ---------------------------------------------------------------------------------
 
 // Models whose attention is FlexAttention by their own configuration.
 constexpr std::array<std::string_view, 3> kFlexModules = {"deepseek_v3", "llama4", "gpt_oss"};
@@ -176,13 +179,23 @@ Record titan_model(const ModelFlavor& flavor, StatedObject& changes, ProfileCach
   return model;
 }
 
-// torchtitan's set of the month that the row names: "torchtitan 2026-03-20 34f705ba4".
+// torchtitan's set that holds on the day that the row names: "torchtitan 2026-03-20 34f705ba4".
 std::string titan_set(const std::string& framework, bool compiled, const ProfileCache& profiles) {
   constexpr std::string_view kName = "torchtitan ";
-  constexpr std::size_t kMonth = 7;  // "2026-03"
-  std::string month = framework.starts_with(kName) ? framework.substr(kName.size(), kMonth) : "";
-  std::ranges::replace(month, '-', '_');
-  return shipped((compiled ? "torchtitan_" : "torchtitan_eager_") + month, profiles, framework);
+  const std::string named = framework.starts_with(kName) ? framework.substr(kName.size()) : "";
+  const std::optional<DayRange> day = days_named(named.substr(0, named.find(' ')));
+  if (!day) {
+    throw no_set_for(framework);
+  }
+  const std::vector<SoftwareRelease> releases =
+      releases_of(compiled ? "torchtitan" : "torchtitan_eager", profiles.data());
+  const auto latest = std::find_if(
+      releases.rbegin(), releases.rend(),
+      [&day](const SoftwareRelease& release) { return holds_within(release.span, *day); });
+  if (latest == releases.rend()) {
+    throw no_set_for(framework);
+  }
+  return latest->name;
 }
 
 Record titan_software(StatedObject& row, StatedObject& changes, ProfileCache& profiles,
@@ -266,8 +279,7 @@ Record titan_experiment(StatedObject& row, const std::string& gpu, Record& assum
   return experiment;
 }
 
-// --- Hugging Face
-// ---------------------------------------------------------------------------------
+// --- Hugging Face -------------------------------------------------------------------------------
 
 // What the cases are called after, behind "hf_".
 constexpr std::array kHuggingFaceModels = {Word{"8b", "llama3.1_8b"}, Word{"1b", "llama3.2_1b"},

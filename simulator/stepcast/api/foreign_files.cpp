@@ -74,8 +74,7 @@ Imported Simulator::import_experiment(const std::string& framework, const TextSo
     input.software = settings.software;
     input.release = settings.release;
     if (!from.dated && !settings.release.empty()) {
-      throw ConfigError({"--release", 0, 0},
-                        "is known of torchtitan alone; give --software for " + framework);
+      throw ConfigError({"--release", 0, 0}, "is not known of " + framework + "; give --software");
     }
     input.unknown = settings.lenient ? UnknownSettings::kRemarked : UnknownSettings::kRefused;
     input.data = {data_};

@@ -4,9 +4,8 @@
 //
 // selective       what belongs to a named module is recomputed, and its tensors are not kept
 // full            a layer keeps nothing but its input and is recomputed
-// selective_op    torchtitan's policy: of a layer's products the 1st, 3rd, 5th ... keep their
-// result,
-//                 those of the router apart, and so do attention, reduce-scatters and, by the
+// selective_op    torchtitan's policy: of a layer's products but the router's, every second from
+//                 the first on keeps its result, as do attention, reduce-scatters and, by the
 //                 model's list, all-to-alls. Where pieces of a layer are compiled by themselves
 //                 (is_one_graph), the policy meets none of their products, nor FlexAttention, which
 //                 is generated: all of them are recomputed

@@ -224,7 +224,7 @@ class LayerPricer {
     tasks.reduce.insert(tasks.reduce.end(), stored.begin(), stored.end());
     tasks.replicas = isolated_.tasks(layer.traffic.replicas, noted_);
     tasks.stays_gathered = layer.stays_gathered;
-    if (!tasks.backward.empty()) {
+    if (!tasks.backward.empty() && !context_.expansion.software.cuda_graph) {
       tasks.backward.front().host += host_.passing_over(layer.ops->forward, layer.ops->recompute);
     }
     fall_behind(tasks);
@@ -305,6 +305,8 @@ class LayerPricer {
     if (!leaving.empty()) {
       leaving.front().host += host_.backward_hooks();
     }
+    // Reductions stand in the order of their concatenations; one behind the last of them is of a
+    // unit of one rank.
     for (std::size_t i = 0; i < tasks.before_reduce.size(); ++i) {
       const OpList& reduce = layer.traffic.reduce;
       const std::int64_t ranks =
@@ -330,9 +332,10 @@ class LayerPricer {
     }
   }
 
-  // Hosts that wait for an exchange in a pass meet there, and the last of them sets the pace.
+  // Hosts that wait for an exchange in a pass meet there, and the last of all those of the experts'
+  // ranks sets the pace.
   void fall_behind(LayerTasks& tasks) const {
-    const double slower = host_.behind_mean(context_.expansion.plan.ep);
+    const double slower = host_.behind_mean(context_.expansion.plan.expert_group().size);
     const auto waits = [](const StreamTask& task) { return task.host_waits; };
     const auto slow = [slower](TaskList& list) {
       std::ranges::for_each(list, [slower](StreamTask& task) { task.host = slower * task.host; });

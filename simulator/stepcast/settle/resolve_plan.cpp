@@ -316,8 +316,8 @@ class Resolver {
                         .replicated = plan.replicas() > 1,
                         .whole = plan.tp * plan.pp == 1})) {
       refuse({software_.name +
-              " trains this plan in fp32, since FSDP applies its mixed precision; give fsdp of at "
-              "least 2, or software.mixed_precision: always"});
+              " trains this plan in fp32, since FSDP alone applies its mixed precision; give fsdp "
+              "of at least 2, or software.mixed_precision: always"});
     }
   }
 

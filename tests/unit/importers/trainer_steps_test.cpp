@@ -114,6 +114,16 @@ software: torchtitan_2026_03
   CHECK(run.quantities[1].value == 8e9);  // of the rank with the most
 }
 
+TEST_CASE("A step's set is the release that holds on the day of its commit", "[unit]") {
+  const auto of_day = [](const std::string& day) {
+    return titan("llama3", "8B", kDense, R"("step_s": 0.5)", "torchtitan " + day + " 0123456789");
+  };
+  CHECK(first_run(of_day("2025-12-15")).experiment.value().software.name == "torchtitan");
+  CHECK(first_run(of_day("2026-03-20")).experiment.value().software.name == "torchtitan_2026_03");
+  // Between the last day of one release and the first of the next nothing is known.
+  CHECK(reason_of(of_day("2026-03-25")).find("no software set") != std::string::npos);
+}
+
 TEST_CASE("Groups of experts have two of them at least", "[unit]") {
   const MeasuredRun run = first_run(titan(
       "deepseek_v3", "671B", R"("layers": 2, "dense": 1, "experts": 8, "seq": 4096, "lbs": 1)"));

@@ -123,8 +123,8 @@ TEST_CASE("Experts' products and routers may be compiled each by itself", "[unit
   CHECK(us(launches.entering({kProduct}, Direction::kForward)) == nearly(100.0));
 }
 
-// The mean of the larger of two normal variables lies 0.36 deviations above by the asymptotic form
-// that clocks of GPUs use as well.
+// The larger of two normal variables lies 0.56 deviations above their mean; the asymptotic form,
+// which clocks of GPUs use as well, says 0.75.
 TEST_CASE("Hosts that wait for each other keep the pace of the last of them", "[unit]") {
   const HostSpec host = host_of_round_times();
   SoftwareSpec software;
