@@ -16,10 +16,15 @@ bool near(Seconds a, Seconds b, Seconds scale) {
   return std::abs((a - b).value()) <= 1e-11 * scale.value();
 }
 
+std::vector<RankTimeline> timeline_of(const test::RandomPipeline& c, PipelineTransfers order) {
+  return pipeline_timeline(c.schedule, c.shape, pipeline_orders(c.schedule, c.shape), c.stages,
+                           c.transfer, {}, order);
+}
+
 std::string difference(const test::RandomPipeline& c, const PipelineProgram& program,
-                       PipelineScratch& scratch) {
-  const std::vector<RankTimeline> one_by_one =
-      pipeline_timeline(c.schedule, c.shape, c.stages, c.transfer);
+                       PipelineScratch& scratch,
+                       PipelineTransfers order = PipelineTransfers::kFree) {
+  const std::vector<RankTimeline> one_by_one = timeline_of(c, order);
   const PipelineEnds ends = program.run({c.stages, c.transfer}, scratch);
   Seconds step;
   for (const RankTimeline& rank : one_by_one) {
@@ -76,6 +81,36 @@ TEST_CASE("a program ends every rank when its tasks do, one by one", "[property]
     }
   }
   CHECK(with_rounds > 1'000);
+}
+
+TEST_CASE("a program with transfers in order ends every rank when its tasks do", "[property]") {
+  test::RandomPipelines random(41);
+  PipelineScratch scratch;
+  for (int round = 0; round < 2'000; ++round) {
+    const test::RandomPipeline c = random.next();
+    const PipelineTransfers order =
+        round % 2 == 0 ? PipelineTransfers::kInOrder : PipelineTransfers::kStepped;
+    const PipelineProgram program(c.schedule, c.shape, pipeline_orders(c.schedule, c.shape), order);
+    const std::string found = difference(c, program, scratch, order);
+    CAPTURE(round, name(c.schedule), c.shape.ranks, c.shape.chunks, c.shape.micro_batches);
+    REQUIRE(found == "");
+  }
+}
+
+TEST_CASE("no order of transfers makes a rank end sooner than free ones", "[property]") {
+  test::RandomPipelines random(43);
+  for (int round = 0; round < 1'000; ++round) {
+    const test::RandomPipeline c = random.next();
+    const std::vector<RankTimeline> free = timeline_of(c, PipelineTransfers::kFree);
+    for (const PipelineTransfers order :
+         {PipelineTransfers::kInOrder, PipelineTransfers::kStepped}) {
+      const std::vector<RankTimeline> ordered = timeline_of(c, order);
+      CAPTURE(round, name(c.schedule), c.shape.ranks, c.shape.chunks, c.shape.micro_batches);
+      for (std::size_t rank = 0; rank < free.size(); ++rank) {
+        REQUIRE(ordered[rank].end.value() >= (1.0 - 1e-12) * free[rank].end.value());
+      }
+    }
+  }
 }
 
 // A program for fewer micro-batches, run with more rounds, and after another run: to the last bit.

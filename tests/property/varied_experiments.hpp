@@ -131,6 +131,7 @@ inline const std::vector<KeyValues>& software_keys() {
       {"scales_gradients", flag},
       {"async_tp", flag},
       {"scatters_pipeline_sends", flag},
+      {"pipeline_transfers", {"free", "in_order", "stepped"}},
       {"overlap_grad_reduce", flag},
       {"zero_broadcasts", flag},
       {"overlap_param_gather", flag},

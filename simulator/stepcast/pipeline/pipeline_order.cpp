@@ -108,6 +108,13 @@ PassOrder pass_order(const ParallelPlan& plan, const ModelSpec& model,
                                                                   : PassOrder::kOneByOne;
 }
 
+PipelineRuntime pipeline_runtime(const ParallelPlan& plan, const ModelSpec& model,
+                                 const SoftwareSpec& software) {
+  const bool several = chunks_per_rank(plan.schedule, pipeline_shape(plan)) > 1;
+  return {pass_order(plan, model, software),
+          several ? software.pipeline_transfers : PipelineTransfers::kFree};
+}
+
 RankOrder paired_order(const RankOrder& order) {
   RankOrder pairs;
   pairs.reserve(order.size());

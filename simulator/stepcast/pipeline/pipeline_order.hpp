@@ -107,6 +107,15 @@ enum class PassOrder {
 PassOrder pass_order(const ParallelPlan& plan, const ModelSpec& model,
                      const SoftwareSpec& software);
 
+// How the ranks of a plan run their tasks and what these hand on.
+struct PipelineRuntime {
+  PassOrder passes = PassOrder::kOneByOne;
+  PipelineTransfers transfers = PipelineTransfers::kFree;
+  bool operator==(const PipelineRuntime&) const = default;
+};
+PipelineRuntime pipeline_runtime(const ParallelPlan& plan, const ModelSpec& model,
+                                 const SoftwareSpec& software);
+
 // The order of a rank with each backward that a forward follows directly beside it.
 RankOrder paired_order(const RankOrder& order);
 

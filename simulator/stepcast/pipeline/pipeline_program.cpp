@@ -90,12 +90,16 @@ void PipelineProgram::execute_special(const Task& task, double* outputs,
                                       PipelineScratch& scratch) const {
   const Special& special = specials_[static_cast<std::size_t>(task.special)];
   const auto rank = static_cast<std::size_t>(task.rank);
-  double start = scratch.free[rank];
+  const double free = scratch.free[rank];
+  double start = free;
+  if (order_ == PipelineTransfers::kStepped) {
+    start = std::max(start, scratch.streams.ended(rank));
+  }
   if (task.input != kNone || special.other_input != kNone) {
     double made = task.input != kNone ? outputs[task.input] : 0.0;
     made = special.other_input != kNone ? std::max(made, outputs[special.other_input]) : made;
-    const double arrived = made + scratch.transfer;
-    scratch.waited[rank] += std::max(0.0, arrived - std::max(start, made));
+    const double arrived = order_ == PipelineTransfers::kFree ? made + scratch.transfer : made;
+    scratch.waited[rank] += std::clamp(arrived - free, 0.0, scratch.transfer);
     start = std::max(start, arrived);
   }
   if (special.ready != kNone) {
@@ -114,6 +118,20 @@ void PipelineProgram::execute_special(const Task& task, double* outputs,
     if (chunk != kNone) {
       scratch.closed[static_cast<std::size_t>(chunk)] = end;
     }
+  }
+  carry(special, outputs, scratch);
+}
+
+// Of outputs that another rank reads, what is kept is when they arrive.
+void PipelineProgram::carry(const Special& special, double* outputs,
+                            PipelineScratch& scratch) const {
+  for (std::size_t i = special.transfers_begin; i < special.transfers_end; ++i) {
+    const SequencedTransfer& transfer = transfers_[i];
+    const double start =
+        scratch.streams.start(transfer, scratch.free[static_cast<std::size_t>(transfer.from)],
+                              scratch.free[static_cast<std::size_t>(transfer.to)]);
+    outputs[transfer.output] = start + scratch.transfer;
+    scratch.streams.end(transfer, start + scratch.transfer);
   }
 }
 
@@ -135,6 +153,7 @@ PipelineEnds PipelineProgram::run(const PipelineTimes& times, PipelineScratch& s
   for (std::vector<double>* of_rank : {&scratch.free, &scratch.waited, &scratch.parameters}) {
     of_rank->assign(ranks, 0.0);
   }
+  scratch.streams.reset(ranks);
   scratch.closed.assign(ranks * static_cast<std::size_t>(chunks_), 0.0);
   scratch.durations.resize(durations_.size());
   scratch.ready.resize(static_cast<std::size_t>(stages_));
@@ -277,11 +296,12 @@ class PipelineProgram::Compiler {
     std::vector<Task> tasks;
     tasks.reserve(end - begin);
     for (std::size_t i = begin; i < end; ++i) {
-      tasks.push_back(compiled(sequence.tasks[i], times));
+      tasks.push_back(compiled(sequence, i, times));
     }
     return tasks;
   }
-  Task compiled(const SequencedTask& placed, double times) {
+  Task compiled(const PipelineSequence& sequence, std::size_t place, double times) {
+    const SequencedTask& placed = sequence.tasks[place];
     const PipelineTask& from = task_at(placed);
     const auto rank = static_cast<std::size_t>(placed.rank);
     const bool pair = from.kind == TaskKind::kOverlapped;
@@ -306,7 +326,14 @@ class PipelineProgram::Compiler {
     if (chunks_[other].last == placed.position) {
       special.other_closes = static_cast<std::int32_t>(other);
     }
-    if (pair || duration.first || special.closes != kNone || special.other_closes != kNone) {
+    special.transfers_begin = transfers_;
+    while (transfers_ < sequence.transfers.size() &&
+           sequence.transfers[transfers_].behind == place + 1) {
+      ++transfers_;
+    }
+    special.transfers_end = transfers_;
+    if (pair || duration.first || program_.order_ != PipelineTransfers::kFree ||
+        special.closes != kNone || special.other_closes != kNone) {
       task.special = static_cast<std::int32_t>(program_.specials_.size());
       program_.specials_.push_back(special);
     }
@@ -397,18 +424,22 @@ class PipelineProgram::Compiler {
   OutputNumbers numbers_;
   std::vector<Chunk> chunks_;  // rank-major
   std::vector<Producer> producers_;
+  std::size_t transfers_ = 0;  // of the sequence so far
   bool in_round_ = false;
   std::unordered_map<Duration, std::int32_t, Hash> numbers_of_durations_;
   std::unordered_map<std::size_t, std::size_t> uses_;  // rank and duration -> place in uses_
 };
 
 PipelineProgram::PipelineProgram(Schedule schedule, const PipelineShape& shape,
-                                 const std::vector<RankOrder>& orders)
+                                 const std::vector<RankOrder>& orders, PipelineTransfers transfers)
     : stages_(stage_count(shape)),
       ranks_(shape.ranks),
       chunks_(chunks_per_rank(schedule, shape)),
-      outputs_(2 * stage_count(shape) * shape.micro_batches) {
-  Compiler(schedule, shape, orders, *this).compile(pipeline_sequence(schedule, shape, orders));
+      outputs_(2 * stage_count(shape) * shape.micro_batches),
+      order_(transfers) {
+  PipelineSequence sequence = pipeline_sequence(schedule, shape, orders, transfers);
+  Compiler(schedule, shape, orders, *this).compile(sequence);
+  transfers_ = std::move(sequence.transfers);
 }
 
 }  // namespace stepcast

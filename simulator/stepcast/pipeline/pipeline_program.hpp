@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "stepcast/pipeline/pipeline_timeline.hpp"
+#include "stepcast/pipeline/transfer_streams.hpp"
 
 namespace stepcast {
 
@@ -54,6 +55,7 @@ struct PipelineScratch {
   std::vector<double> free;           // when each rank has ended its last task so far
   std::vector<double> waited;         // how long each rank has waited for transfers
   std::vector<double> parameters;     // how long each rank has waited for parameters
+  TransferStreams<double> streams;    // of transfers in order
   std::vector<double> closed;         // when each chunk, rank-major, has ended its last task
   std::vector<double> free_before;    // `free` a round ago
   std::vector<double> waited_before;  // `waited` a round ago
@@ -64,7 +66,8 @@ class PipelineProgram {
  public:
   // Throws InternalError if the orders wait for each other.
   PipelineProgram(Schedule schedule, const PipelineShape& shape,
-                  const std::vector<RankOrder>& orders);
+                  const std::vector<RankOrder>& orders,
+                  PipelineTransfers transfers = PipelineTransfers::kFree);
 
   // As pipeline_timeline, to 1e-11 of the step. With `more_rounds` the steady state is that much
   // longer: the step has more micro-batches than those that the program was made for.
@@ -96,6 +99,8 @@ class PipelineProgram {
     std::int32_t ready = kNone;   // the stage whose parameters a first forward waits for
     std::int32_t closes = kNone;  // rank-major: the chunk of which the task is the last
     std::int32_t other_closes = kNone;
+    std::size_t transfers_begin = 0;  // those right behind the task, where they are in order
+    std::size_t transfers_end = 0;
   };
   static constexpr std::int32_t kNone = -1;
   // All that the duration of a task depends on.
@@ -130,6 +135,7 @@ class PipelineProgram {
   void price(const PipelineTimes& times, std::int64_t more_rounds, PipelineScratch& scratch) const;
   void execute(std::span<const Task> tasks, std::int64_t offset, PipelineScratch& scratch) const;
   void execute_special(const Task& task, double* outputs, PipelineScratch& scratch) const;
+  void carry(const Special& special, double* outputs, PipelineScratch& scratch) const;
   // Brings the times to where they are `rounds` rounds of `stretch` later; returns how many of them
   // it ran.
   std::int64_t run_rounds(const Stretch& stretch, std::int64_t rounds,
@@ -144,6 +150,8 @@ class PipelineProgram {
   std::vector<Stretch> steady_;  // in order
   std::vector<Task> draining_;   // all tasks, where nothing repeats
   std::vector<Special> specials_;
+  PipelineTransfers order_ = PipelineTransfers::kFree;
+  std::vector<SequencedTransfer> transfers_;  // in their order
   std::vector<Duration> durations_;
   std::vector<Use> uses_;  // by rank
   double crossings_ = 0.0;

@@ -247,7 +247,11 @@ TaskLinks links_of(const PipelineTask& task, std::int64_t stage, std::int64_t ba
 }
 
 PipelineSequence pipeline_sequence(Schedule schedule, const PipelineShape& shape,
-                                   const std::vector<RankOrder>& orders) {
+                                   const std::vector<RankOrder>& orders,
+                                   PipelineTransfers transfers) {
+  if (transfers != PipelineTransfers::kFree) {
+    return ordered_sequence(schedule, shape, orders, transfers);
+  }
   if (shape.micro_batches >= kFewestRounds + 2 &&
       forwards_come_first(orders, shape.micro_batches)) {
     return forwards_then_backwards(shape.ranks, shape.micro_batches);

@@ -29,14 +29,29 @@ struct SteadyStretch {
   [[nodiscard]] std::size_t end() const { return begin + round * static_cast<std::size_t>(rounds); }
 };
 
+// An output on its way to another rank, where the ranks' runtime puts transfers in order.
+struct SequencedTransfer {
+  std::int32_t output = -1;
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+  std::size_t behind = 0;  // tasks of the sequence before it
+  bool opens = true;       // it waits for all transfers before it, not only for those of its batch
+};
+
 struct PipelineSequence {
   std::vector<SequencedTask> tasks;
-  std::vector<SteadyStretch> steady;  // empty: the sequence does not repeat
+  std::vector<SteadyStretch> steady;         // empty: the sequence does not repeat
+  std::vector<SequencedTransfer> transfers;  // empty where they are free
 };
 
 // Throws InternalError if the orders wait for each other.
 PipelineSequence pipeline_sequence(Schedule schedule, const PipelineShape& shape,
-                                   const std::vector<RankOrder>& orders);
+                                   const std::vector<RankOrder>& orders,
+                                   PipelineTransfers transfers);
+// As above where transfers are not free (ordered_sequence.cpp). It does not repeat.
+PipelineSequence ordered_sequence(Schedule schedule, const PipelineShape& shape,
+                                  const std::vector<RankOrder>& orders,
+                                  PipelineTransfers transfers);
 
 // The outputs of a step, numbered: what stage `stage` hands on of a micro-batch, forward or
 // backward. Those of the next micro-batch follow output_stride later.

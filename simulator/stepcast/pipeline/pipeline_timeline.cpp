@@ -1,23 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/pipeline/pipeline_timeline.hpp"
 
+#include <algorithm>
+
 #include "stepcast/base/error.hpp"
 #include "stepcast/pipeline/pipeline_sequence.hpp"
+#include "stepcast/pipeline/transfer_streams.hpp"
 
 namespace stepcast {
 namespace {
+
+// A point in time, and the task whose end it follows with nothing but transfers in between.
+struct Moment {
+  Seconds time;
+  TaskPlace behind;
+  bool operator<(const Moment& other) const { return time < other.time; }
+};
 
 // What a task hands to another one, perhaps of another rank.
 struct Output {
   Seconds end;
   TaskPlace producer;
+  Moment arrived;  // on the rank that reads it
 };
 
-// When the last input was produced and when it was there.
+// When the last input was there, and the last that another rank made; without one, time zero.
 struct Input {
-  Seconds produced;
   Seconds arrived;
-  const Output* sent = nullptr;  // the last one that another rank made; null: none
+  Moment sent;
 };
 
 // Runs the tasks of all ranks, each behind what it waits for.
@@ -25,8 +35,9 @@ class TimelineRun {
  public:
   TimelineRun(Schedule schedule, const PipelineShape& shape, const std::vector<RankOrder>& orders,
               const std::vector<StageDuration>& stages, Seconds transfer,
-              const PairSavings& savings, TaskListener* listener)
-      : chunks_(static_cast<std::size_t>(chunks_per_rank(schedule, shape))),
+              const PairSavings& savings, PipelineTransfers order, TaskListener* listener)
+      : order_(order),
+        chunks_(static_cast<std::size_t>(chunks_per_rank(schedule, shape))),
         stages_(stages),
         transfer_(transfer),
         savings_(savings),
@@ -45,13 +56,19 @@ class TimelineRun {
       timeline.chunk_end.resize(chunks_);
       timeline.spans.reserve(orders[static_cast<std::size_t>(rank)].size());
     }
+    streams_.reset(orders.size());
   }
 
   std::vector<RankTimeline> run(const PipelineSequence& sequence) {
-    for (const SequencedTask& placed : sequence.tasks) {
+    auto transfer = sequence.transfers.begin();
+    for (std::size_t i = 0; i < sequence.tasks.size(); ++i) {
+      const SequencedTask& placed = sequence.tasks[i];
       const TaskPlace place{static_cast<std::size_t>(placed.rank),
                             static_cast<std::size_t>(placed.position)};
       run_task(place, orders_[place.rank][place.position]);
+      for (; transfer != sequence.transfers.end() && transfer->behind == i + 1; ++transfer) {
+        carry(*transfer);
+      }
     }
     return std::move(timelines_);
   }
@@ -80,16 +97,23 @@ class TimelineRun {
       }
       const Output& output = outputs_[static_cast<std::size_t>(awaited)];
       const bool sent = output.producer.rank != rank;
-      const Seconds arrived = sent ? output.end + transfer_ : output.end;
-      if (sent && (input.sent == nullptr || output.end > input.sent->end)) {
-        input.sent = &output;
-      }
-      if (arrived >= input.arrived) {
-        input.produced = output.end;
-        input.arrived = arrived;
-      }
+      input.sent = sent ? std::max(input.sent, output.arrived) : input.sent;
+      input.arrived = max(input.arrived, sent ? output.arrived.time : output.end);
     }
     return input;
+  }
+
+  [[nodiscard]] Moment last_task(std::int32_t of_rank) const {
+    const auto rank = static_cast<std::size_t>(of_rank);
+    const std::size_t tasks = timelines_[rank].spans.size();
+    return {timelines_[rank].end, {rank, tasks == 0 ? 0 : tasks - 1}};
+  }
+
+  void carry(const SequencedTransfer& transfer) {
+    Moment moment = streams_.start(transfer, last_task(transfer.from), last_task(transfer.to));
+    moment.time += transfer_;
+    outputs_[static_cast<std::size_t>(transfer.output)].arrived = moment;
+    streams_.end(transfer, moment);
   }
 
   void run_task(const TaskPlace& place, const PipelineTask& task) {
@@ -103,7 +127,10 @@ class TimelineRun {
     span.task = task;
     span.begins = !own.begun && task.runs_forward();
     const Seconds free = timeline.end;
-    const Input input = last_input(place.rank, links);
+    Input input = last_input(place.rank, links);
+    if (order_ == PipelineTransfers::kStepped) {
+      input.sent = std::max(input.sent, streams_.ended(place.rank));
+    }
     span.start = begin(timeline, input, span.begins, stages_[own.stage].ready);
     span.end = span.start + task_duration(task.kind, own.stage, back.stage, stages_, savings_);
     if (span.begins) {
@@ -123,7 +150,7 @@ class TimelineRun {
     tell(place, span, links, free, input);
     for (const std::int32_t made : links.outputs) {
       if (made >= 0) {
-        outputs_[static_cast<std::size_t>(made)] = {span.end, place};
+        outputs_[static_cast<std::size_t>(made)] = {span.end, place, {span.end + transfer_, place}};
       }
     }
   }
@@ -137,32 +164,35 @@ class TimelineRun {
     for (const std::int32_t awaited : links.inputs) {
       const Output* made = awaited < 0 ? nullptr : &outputs_[static_cast<std::size_t>(awaited)];
       if (made != nullptr && made->producer.rank != place.rank && transfer_ > Seconds{}) {
-        listener_->transfer({made->producer.rank, place.rank, awaited / numbers_.stride(),
-                             made->end, made->end + transfer_});
+        const Seconds arrived = made->arrived.time;
+        const Seconds start = order_ == PipelineTransfers::kFree ? made->end : arrived - transfer_;
+        listener_->transfer(
+            {made->producer.rank, place.rank, awaited / numbers_.stride(), start, arrived});
       }
     }
     const auto ready = [&] {
       return span.begins && span.start <= stages_[stage_of(place.rank, span.task.chunk)].ready;
     };
-    const WaitedFor last = span.start <= free                 ? WaitedFor::kRank
-                           : input.sent == nullptr || ready() ? WaitedFor::kParameters
-                                                              : WaitedFor::kInput;
+    const WaitedFor last = span.start <= free                   ? WaitedFor::kRank
+                           : input.sent.time <= free || ready() ? WaitedFor::kParameters
+                                                                : WaitedFor::kInput;
     const bool sent = last == WaitedFor::kInput;
-    listener_->task({place, span, last, sent ? input.sent->producer : TaskPlace{}});
+    listener_->task({place, span, last, sent ? input.sent.behind : TaskPlace{}});
   }
 
   // When a task starts; notes what its rank waits for until then.
-  static Seconds begin(RankTimeline& timeline, const Input& input, bool first, Seconds ready) {
+  Seconds begin(RankTimeline& timeline, const Input& input, bool first, Seconds ready) const {
     const Seconds free = timeline.end;
-    const Seconds arrived = max(free, input.arrived);
+    const Seconds arrived = max(free, max(input.arrived, input.sent.time));
     const Seconds start = first ? max(arrived, ready) : arrived;
-    const Seconds on_its_way = arrived > free ? arrived - max(free, input.produced) : Seconds{};
+    const Seconds on_its_way = min(max(input.arrived - free, Seconds{}), transfer_);
     timeline.parameters += start - arrived;
     timeline.transfer += on_its_way;
     timeline.bubble += arrived - free - on_its_way;
     return start;
   }
 
+  PipelineTransfers order_;
   std::size_t chunks_;
   const std::vector<StageDuration>& stages_;
   Seconds transfer_;
@@ -173,6 +203,7 @@ class TimelineRun {
   std::vector<RankTimeline> timelines_;
   std::vector<Passes> passes_;  // rank-major, by chunk
   std::vector<Output> outputs_;
+  TransferStreams<Moment> streams_;  // of transfers in order
 };
 
 }  // namespace
@@ -206,11 +237,11 @@ std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineSha
                                             const std::vector<RankOrder>& orders,
                                             const std::vector<StageDuration>& stages,
                                             Seconds transfer, const PairSavings& savings,
-                                            TaskListener* listener) {
+                                            PipelineTransfers order, TaskListener* listener) {
   STEPCAST_CHECK(static_cast<std::int64_t>(stages.size()) == stage_count(shape),
                  "one duration a stage is needed");
-  return TimelineRun(schedule, shape, orders, stages, transfer, savings, listener)
-      .run(pipeline_sequence(schedule, shape, orders));
+  return TimelineRun(schedule, shape, orders, stages, transfer, savings, order, listener)
+      .run(pipeline_sequence(schedule, shape, orders, order));
 }
 
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,

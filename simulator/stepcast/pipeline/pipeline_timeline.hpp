@@ -2,10 +2,11 @@
 // One step of a pipeline, task by task.
 //
 // Every rank runs its tasks in the order of the schedule; a task starts exactly when its rank is
-// free and its input has arrived. A transfer starts when its producer ends and takes `transfer`;
-// the producer goes on meanwhile. With equal stages, free transfers and enough micro-batches, F
-// forward, B the whole backward and W its gradient of weights, the bubble (the step less what a
-// rank computes) is the closed form of the schedule:
+// free and its input has arrived. A transfer starts when its producer ends, or later where the
+// ranks' runtime puts transfers in order (transfer_streams.hpp), and takes `transfer`; the producer
+// goes on meanwhile unless ranks go step by step. With equal stages, free transfers and enough
+// micro-batches, F forward, B the whole backward and W its gradient of weights, the bubble (the
+// step less what a rank computes) is the closed form of the schedule:
 //
 //   GPipe, 1F1B    (p - 1) (F + B)
 //   interleaved    (p - 1) (F + B) / v              where p divides m
@@ -63,7 +64,7 @@ struct TimedTask {
   TaskPlace place;
   TaskSpan span;
   WaitedFor waited_for = WaitedFor::kRank;
-  TaskPlace producer;  // for kInput: who made the one that arrived last
+  TaskPlace producer;  // for kInput: whose end the last transfer followed
 };
 // An input of a task on its way to another rank.
 struct TimedTransfer {
@@ -108,6 +109,7 @@ std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineSha
                                             const std::vector<RankOrder>& orders,
                                             const std::vector<StageDuration>& stages,
                                             Seconds transfer, const PairSavings& savings = {},
+                                            PipelineTransfers order = PipelineTransfers::kFree,
                                             TaskListener* listener = nullptr);
 
 // How long a rank takes for one of its tasks, once all inputs are there.

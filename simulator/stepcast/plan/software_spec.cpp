@@ -121,6 +121,7 @@ void step_settings(Settings& software) {
   software.flag("checks_gradients", &SoftwareSpec::checks_gradients);
   software.flag("async_tp", &SoftwareSpec::async_tp);
   software.flag("scatters_pipeline_sends", &SoftwareSpec::scatters_pipeline_sends);
+  software.choice("pipeline_transfers", &SoftwareSpec::pipeline_transfers);
   software.flag("overlap_grad_reduce", &SoftwareSpec::overlap_grad_reduce);
   software.flag("zero_broadcasts", &SoftwareSpec::zero_broadcasts);
   software.flag("overlap_param_gather", &SoftwareSpec::overlap_param_gather);

@@ -105,6 +105,17 @@ enum class RopeForm { kReal, kComplex };
 template <>
 inline constexpr std::array<std::string_view, 2> kNamesOf<RopeForm> = {"real", "complex"};
 
+// How the transfers between a pipeline's ranks follow each other where a rank runs several stages.
+// Free: each as soon as its output is there. In order: those of a rank, sent and received, one
+// behind the other in the order in which the runtime put them down, for one communicator of NCCL
+// has one stream (PyTorch, _PipelineScheduleRuntime). Stepped: behind each task of a rank, at once,
+// and the rank goes on when they have ended (PyTorch, PipelineScheduleMulti). Where a rank runs one
+// stage, neighbours exchange in pairs, and nothing waits for more than its input.
+enum class PipelineTransfers { kFree, kInOrder, kStepped };
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<PipelineTransfers> = {"free", "in_order",
+                                                                                "stepped"};
+
 // Where products run in the format that a run asks for, and not in fp32. Sharded: where FSDP shards
 // parameters, whose policy alone casts them. Sharded or whole: also under autocast, which needs all
 // of the model on each rank. Sharded or replicated: replicas have a policy as well.
@@ -320,6 +331,8 @@ struct SoftwareSpec {
   bool async_tp = false;              // tensor-parallel collectives hidden behind their GEMM
   bool scatters_pipeline_sends = false;  // each tensor-parallel rank sends its part of what they
                                          // all hold, which the next stage's ranks gather
+
+  PipelineTransfers pipeline_transfers = PipelineTransfers::kFree;
 
   bool overlap_grad_reduce = true;   // gradients are reduced while backward goes on
   bool zero_broadcasts = false;      // ZeRO 1 and 2: updated parameters are not gathered but

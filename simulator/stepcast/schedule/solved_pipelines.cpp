@@ -37,9 +37,10 @@ std::vector<ChunkPair> chunk_pairs(const RankOrder& order, std::int64_t round) {
   return pairs;
 }
 
-SolvedPipeline solve(Schedule schedule, const PipelineShape& shape, PassOrder order) {
-  const std::vector<RankOrder> orders = pipeline_orders(schedule, shape, order);
-  SolvedPipeline pipeline{PipelineProgram(schedule, shape, orders), {}};
+SolvedPipeline solve(Schedule schedule, const PipelineShape& shape,
+                     const PipelineRuntime& runtime) {
+  const std::vector<RankOrder> orders = pipeline_orders(schedule, shape, runtime.passes);
+  SolvedPipeline pipeline{PipelineProgram(schedule, shape, orders, runtime.transfers), {}};
   const std::int64_t round = pipeline.program.tasks_of_round() / shape.ranks;
   std::transform(orders.begin(), orders.end(), std::back_inserter(pipeline.pairs),
                  [round](const RankOrder& own) { return chunk_pairs(own, round); });
@@ -89,17 +90,19 @@ std::shared_ptr<SolvedPipelines::KeptShape> SolvedPipelines::kept(const Shape& s
   return own;
 }
 
-std::shared_ptr<const SolvedPipeline> SolvedPipelines::solved(const Shape& shape, PassOrder order) {
+std::shared_ptr<const SolvedPipeline> SolvedPipelines::solved(const Shape& shape,
+                                                              const PipelineRuntime& runtime) {
   const std::shared_ptr<KeptShape> all = kept(shape);
   const std::scoped_lock lock(all->busy);
-  std::shared_ptr<const SolvedPipeline>& own =
-      order == PassOrder::kPaired ? all->paired : all->one_by_one;
-  if (!own) {
-    own = std::make_shared<const SolvedPipeline>(solve(shape.schedule, shape.shape, order));
-    const std::scoped_lock count(busy_);
-    tasks_kept_ += own->program.tasks_kept();
+  const auto known = std::ranges::find(all->programs, runtime, &KeptProgram::runtime);
+  if (known != all->programs.end()) {
+    return known->solved;
   }
-  return own;
+  all->programs.push_back({runtime, std::make_shared<const SolvedPipeline>(
+                                        solve(shape.schedule, shape.shape, runtime))});
+  const std::scoped_lock count(busy_);
+  tasks_kept_ += all->programs.back().solved->program.tasks_kept();
+  return all->programs.back().solved;
 }
 
 std::shared_ptr<const std::vector<PeakMoments>> SolvedPipelines::peak_moments(const Shape& shape) {
@@ -126,15 +129,15 @@ KeptMoments SolvedPipelines::moments(const ParallelPlan& plan) {
           (shape.micro_batches - shortened.micro_batches) / directions(plan.schedule)};
 }
 
-PlanPipeline SolvedPipelines::pipeline(const ParallelPlan& plan, PassOrder order) {
+PlanPipeline SolvedPipelines::pipeline(const ParallelPlan& plan, const PipelineRuntime& runtime) {
   const PipelineShape shape = pipeline_shape(plan);
   const PipelineShape shortened = shortest(shape);
-  std::shared_ptr<const SolvedPipeline> own = solved({plan.schedule, shortened}, order);
+  std::shared_ptr<const SolvedPipeline> own = solved({plan.schedule, shortened}, runtime);
   if (shortened == shape) {
     return {std::move(own), 0};
   }
   if (own->program.rounds() == 0) {
-    return {solved({plan.schedule, shape}, order), 0};
+    return {solved({plan.schedule, shape}, runtime), 0};
   }
   const std::int64_t left_out =
       (shape.micro_batches - shortened.micro_batches) / directions(plan.schedule);

@@ -50,8 +50,8 @@ struct KeptMoments {
 
 class SolvedPipelines {
  public:
-  // The pipeline of a plan whose ranks run their passes in `order`, and its moments.
-  PlanPipeline pipeline(const ParallelPlan& plan, PassOrder order);
+  // The pipeline of a plan, and its moments.
+  PlanPipeline pipeline(const ParallelPlan& plan, const PipelineRuntime& runtime);
   KeptMoments moments(const ParallelPlan& plan);
 
  private:
@@ -64,16 +64,19 @@ class SolvedPipelines {
   struct ShapeHash {
     std::size_t operator()(const Shape& shape) const;
   };
+  struct KeptProgram {
+    PipelineRuntime runtime;
+    std::shared_ptr<const SolvedPipeline> solved;
+  };
   // What is kept of one schedule and shape, each worked out by the first who asks for it.
   struct KeptShape {
     std::mutex busy;
     std::shared_ptr<const std::vector<PeakMoments>> peak_moments;
-    std::shared_ptr<const SolvedPipeline> one_by_one;
-    std::shared_ptr<const SolvedPipeline> paired;
+    std::vector<KeptProgram> programs;
   };
 
   std::shared_ptr<KeptShape> kept(const Shape& shape);
-  std::shared_ptr<const SolvedPipeline> solved(const Shape& shape, PassOrder order);
+  std::shared_ptr<const SolvedPipeline> solved(const Shape& shape, const PipelineRuntime& runtime);
   std::shared_ptr<const std::vector<PeakMoments>> peak_moments(const Shape& shape);
 
   std::mutex busy_;  // for what follows

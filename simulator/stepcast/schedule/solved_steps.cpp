@@ -92,8 +92,8 @@ std::vector<StageMemory> SolvedSteps::memory(const PlanOutline& outline,
   return memory_by_stage(context, parts, *moments.moments);
 }
 
-PlanPipeline SolvedSteps::pipeline(const ParallelPlan& plan, PassOrder order) {
-  return pipelines_->pipeline(plan, order);
+PlanPipeline SolvedSteps::pipeline(const ParallelPlan& plan, const PipelineRuntime& runtime) {
+  return pipelines_->pipeline(plan, runtime);
 }
 
 }  // namespace stepcast

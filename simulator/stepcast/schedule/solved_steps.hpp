@@ -64,8 +64,7 @@ class SolvedSteps {
                                   std::optional<Bytes> limit = std::nullopt,
                                   std::optional<Bytes> too_much = std::nullopt);
 
-  // The pipeline of a plan whose ranks run their passes in `order`.
-  PlanPipeline pipeline(const ParallelPlan& plan, PassOrder order);
+  PlanPipeline pipeline(const ParallelPlan& plan, const PipelineRuntime& runtime);
 
   PipelineScratch& scratch() { return scratch_; }
   // For who has changed numbers of the host: what ran by them; stages and pipelines stay.

@@ -314,9 +314,9 @@ StepTimer::StepTimer(const StepContext& context, SolvedSteps& solved, PlanOutlin
   lay_out();
 }
 
-PassOrder StepTimer::pass_order() const {
+PipelineRuntime StepTimer::runtime() const {
   const ExpansionContext& expansion = context_.expansion;
-  return stepcast::pass_order(expansion.plan, expansion.model, expansion.software);
+  return pipeline_runtime(expansion.plan, expansion.model, expansion.software);
 }
 
 void StepTimer::lay_out() {
@@ -326,7 +326,7 @@ void StepTimer::lay_out() {
     rank_stages_.insert(rank_stages_.end(), own.begin(), own.end());
   }
   pairs_ = pairs_passes(context_.expansion);
-  pipeline_ = solved_->pipeline(plan, pass_order());
+  pipeline_ = solved_->pipeline(plan, runtime());
   for (const std::size_t stage : outline_.solved) {
     load_ = load_.combined(outline_.configuration->load(stage, context_));
   }
@@ -348,9 +348,10 @@ StepTime StepTimer::at(Hertz clock, StepListener* listener) {
   }
   const ParallelPlan& plan = context_.expansion.plan;
   const PipelineShape shape = pipeline_shape(plan);
+  const PipelineRuntime runtime = this->runtime();
   const std::vector<RankTimeline> ranks =
-      pipeline_timeline(plan.schedule, shape, pipeline_orders(plan.schedule, shape, pass_order()),
-                        times.stages, times.transfer, times.savings, listener);
+      pipeline_timeline(plan.schedule, shape, pipeline_orders(plan.schedule, shape, runtime.passes),
+                        times.stages, times.transfer, times.savings, runtime.transfers, listener);
   assembly.tell(ranks, *listener);
   return assembly.step(ends_of(ranks));
 }

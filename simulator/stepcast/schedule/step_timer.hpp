@@ -69,8 +69,7 @@ class StepTimer {
     return {context_.expansion, context_.cluster, context_.cost, clock};
   }
   void lay_out();
-  // Paired where the software pairs passes that the schedule itself leaves one by one.
-  [[nodiscard]] PassOrder pass_order() const;
+  [[nodiscard]] PipelineRuntime runtime() const;
   SolvedConfiguration::AtClock& prices(const StepContext& context);
 
   StepContext context_;

@@ -69,6 +69,38 @@ TEST_CASE("a transfer delays the consumer and not the producer", "[unit]") {
   CHECK(ranks[1].spans[0].start.value() == 1.5);
 }
 
+// Two stages on each of two ranks, two micro-batches, F = 1, B = 2, stages 0 2 and 1 3:
+//   free     rank 0  F0 F0 F2 F2 .. .. B2 B2 .  B2 B2 B0 B0 B0 B0       rank 1 ends at 13
+//   stepped  rank 0  F0 F0 F2 F2 .. .. B2 B2 .. .. B2 B2 B0 B0 B0 B0: behind B2 of the first
+// micro-batch, which ends at 8, both ranks meet, so rank 1 begins B3 of the second at 8 and not 7.
+TEST_CASE("ranks that go step by step wait for each other behind each task", "[unit]") {
+  const PipelineShape shape{2, 2, 2};
+  const std::vector<StageDuration> stages(4, {kForward, kBackward});
+  const auto step = [&](PipelineTransfers order) {
+    return step_of(pipeline_timeline(Schedule::kInterleaved, shape,
+                                     pipeline_orders(Schedule::kInterleaved, shape), stages,
+                                     Seconds{}, {}, order));
+  };
+  CHECK(step(PipelineTransfers::kFree) == 15.0);
+  CHECK(step(PipelineTransfers::kInOrder) == 15.0);
+  CHECK(step(PipelineTransfers::kStepped) == 16.0);
+}
+
+// On four H100, PyTorch 2.11, Interleaved1F1B with two stages a rank and 8 micro-batches took 2,907
+// ms where ranks computed for 2,019 ms on average: 1.44 times as long. Stages that wait for nothing
+// but their inputs take 57 / 48 = 1.19 times as long, with transfers in order 67 / 48 = 1.40.
+TEST_CASE("transfers in order hold up looped stages", "[case]") {
+  const PipelineShape shape{4, 2, 8};
+  const std::vector<StageDuration> stages(8, {kForward, kBackward});
+  const auto step = [&](PipelineTransfers order) {
+    return step_of(pipeline_timeline(Schedule::kInterleaved, shape,
+                                     pipeline_orders(Schedule::kInterleaved, shape), stages,
+                                     Seconds{}, {}, order));
+  };
+  CHECK(step(PipelineTransfers::kFree) == 57.0);
+  CHECK(step(PipelineTransfers::kInOrder) == 67.0);
+}
+
 TEST_CASE("a pipeline needs one duration a stage", "[unit]") {
   CHECK_THROWS_AS(pipeline_timeline(Schedule::kOneFOneB, {2, 1, 1}, {}, Seconds{}), InternalError);
 }
