@@ -11,6 +11,7 @@
 #include "stepcast/hardware/device_spec.hpp"
 #include "stepcast/hardware/link_group.hpp"
 #include "stepcast/model/document_mask.hpp"
+#include "stepcast/pipeline/pipeline_order.hpp"
 #include "stepcast/plan/plan_text.hpp"
 #include "stepcast/plan/written_input.hpp"
 #include "stepcast/schedule/operator_inventory.hpp"
@@ -102,6 +103,23 @@ void note_attention(Projection& p, const Experiment& experiment) {
                 " % of the pairs of a causal mask; FLOPs of the model, and MFU, count the whole "
                 "sequence"
           : "documents see each other: " + kernel + library + " has no mask for them here");
+}
+
+// Which transfers hold a pipeline up besides its schedule, and what does not suffer from it.
+void note_pipeline_transfers(Projection& p, const StepContext& step) {
+  const ExpansionContext& expansion = step.expansion;
+  const PipelineTransfers transfers =
+      pipeline_runtime(expansion.plan, expansion.model, expansion.software).transfers;
+  // Two ranks in order have one peer each, and nothing to wait for but their inputs.
+  const bool in_order = transfers == PipelineTransfers::kInOrder;
+  if (transfers == PipelineTransfers::kFree || expansion.plan.pp < (in_order ? 3 : 2)) {
+    return;
+  }
+  p.notes.push_back(std::string(in_order
+                                    ? "transfers between pipeline ranks run one behind the other"
+                                    : "pipeline ranks wait for each other behind every pass") +
+                    " (pipeline_transfers " + std::string(name(transfers)) +
+                    "), which holds up ranks of several stages; 1f1b with vpp 1 is not held up");
 }
 
 // A note on kinds of kernels, of those that run.
@@ -237,6 +255,7 @@ void note_assumptions(Projection& p, const Experiment& experiment) {
 }
 
 void note_what_ran(Projection& p, const Experiment& experiment, const StepContext& step) {
+  note_pipeline_transfers(p, step);
   note_attention(p, experiment);
   note_unmeasured(p, experiment);
   note_trained(p, experiment);

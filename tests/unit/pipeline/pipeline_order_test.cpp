@@ -242,5 +242,18 @@ TEST_CASE("no schedule holds more activations than its paper says", "[property]"
   }
 }
 
+// PyTorch's schedules of one stage a rank send and receive in pairs of neighbours.
+TEST_CASE("only ranks of several stages have transfers in order", "[unit]") {
+  SoftwareSpec software;
+  software.pipeline_transfers = PipelineTransfers::kInOrder;
+  ParallelPlan plan;
+  plan.pp = 4;
+  plan.schedule = Schedule::kOneFOneB;
+  CHECK(pipeline_runtime(plan, {}, software).transfers == PipelineTransfers::kFree);
+  plan.vpp = 2;
+  plan.schedule = Schedule::kInterleaved;
+  CHECK(pipeline_runtime(plan, {}, software).transfers == PipelineTransfers::kInOrder);
+}
+
 }  // namespace
 }  // namespace stepcast::pipeline_order_test
