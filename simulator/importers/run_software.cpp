@@ -40,10 +40,11 @@ void set_dispatcher(const std::string& stated, bool by_feature, RunSoftware& sof
   if (dispatcher == "alltoall" && mentions(text, "padded") && !first_digits(factor, 1).empty()) {
     software.changes["expert_exchange"]["capacity_factor"] = leading_decimal(factor);
   }
-  // These bring their own kernels, but for torchtitan, which permutes by index_select, masks and
-  // scatter_add (distributed/deepep/deepep.py).
-  if (dispatcher != "alltoall" && !by_feature &&
-      family_of(software.base) != FrameworkFamily::kTorchtitan) {
+  // These bring their own kernels. Behind DeepEP alone torchtitan permutes by index_select, masks
+  // and scatter_add (distributed/deepep/deepep.py), for which its own rows stand.
+  const bool by_torchtitan =
+      dispatcher == "deepep" && family_of(software.base) == FrameworkFamily::kTorchtitan;
+  if (dispatcher != "alltoall" && !by_feature && !by_torchtitan) {
     software.changes["permute"] = "fused";
   }
 }

@@ -131,7 +131,9 @@ KeptMoments SolvedPipelines::moments(const ParallelPlan& plan) {
 
 PlanPipeline SolvedPipelines::pipeline(const ParallelPlan& plan, const PipelineRuntime& runtime) {
   const PipelineShape shape = pipeline_shape(plan);
-  const PipelineShape shortened = shortest(shape);
+  // Transfers in order do not repeat, so nothing can be left out of them.
+  const PipelineShape shortened =
+      runtime.transfers == PipelineTransfers::kFree ? shortest(shape) : shape;
   std::shared_ptr<const SolvedPipeline> own = solved({plan.schedule, shortened}, runtime);
   if (shortened == shape) {
     return {std::move(own), 0};

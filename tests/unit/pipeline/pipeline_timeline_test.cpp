@@ -36,6 +36,15 @@ double step_of(const std::vector<RankTimeline>& ranks) {
   return end;
 }
 
+// That of interleaved 1F1B, of equal stages of F + B = 3 s and transfers that take no time.
+double looped_step(const PipelineShape& shape, PipelineTransfers order) {
+  const std::vector<StageDuration> stages(static_cast<std::size_t>(stage_count(shape)),
+                                          {kForward, kBackward});
+  return step_of(pipeline_timeline(Schedule::kInterleaved, shape,
+                                   pipeline_orders(Schedule::kInterleaved, shape), stages,
+                                   Seconds{}, {}, order));
+}
+
 TEST_CASE("one rank runs without a gap", "[unit]") {
   const auto ranks = uniform_timeline({1, 1, 5});
   REQUIRE(ranks.size() == 1);
@@ -75,15 +84,9 @@ TEST_CASE("a transfer delays the consumer and not the producer", "[unit]") {
 // micro-batch, which ends at 8, both ranks meet, so rank 1 begins B3 of the second at 8 and not 7.
 TEST_CASE("ranks that go step by step wait for each other behind each task", "[unit]") {
   const PipelineShape shape{2, 2, 2};
-  const std::vector<StageDuration> stages(4, {kForward, kBackward});
-  const auto step = [&](PipelineTransfers order) {
-    return step_of(pipeline_timeline(Schedule::kInterleaved, shape,
-                                     pipeline_orders(Schedule::kInterleaved, shape), stages,
-                                     Seconds{}, {}, order));
-  };
-  CHECK(step(PipelineTransfers::kFree) == 15.0);
-  CHECK(step(PipelineTransfers::kInOrder) == 15.0);
-  CHECK(step(PipelineTransfers::kStepped) == 16.0);
+  CHECK(looped_step(shape, PipelineTransfers::kFree) == 15.0);
+  CHECK(looped_step(shape, PipelineTransfers::kInOrder) == 15.0);
+  CHECK(looped_step(shape, PipelineTransfers::kStepped) == 16.0);
 }
 
 // On four H100, PyTorch 2.11, Interleaved1F1B with two stages a rank and 8 micro-batches took 2,907
@@ -91,14 +94,8 @@ TEST_CASE("ranks that go step by step wait for each other behind each task", "[u
 // but their inputs take 57 / 48 = 1.19 times as long, with transfers in order 67 / 48 = 1.40.
 TEST_CASE("transfers in order hold up looped stages", "[case]") {
   const PipelineShape shape{4, 2, 8};
-  const std::vector<StageDuration> stages(8, {kForward, kBackward});
-  const auto step = [&](PipelineTransfers order) {
-    return step_of(pipeline_timeline(Schedule::kInterleaved, shape,
-                                     pipeline_orders(Schedule::kInterleaved, shape), stages,
-                                     Seconds{}, {}, order));
-  };
-  CHECK(step(PipelineTransfers::kFree) == 57.0);
-  CHECK(step(PipelineTransfers::kInOrder) == 67.0);
+  CHECK(looped_step(shape, PipelineTransfers::kFree) == 57.0);
+  CHECK(looped_step(shape, PipelineTransfers::kInOrder) == 67.0);
 }
 
 TEST_CASE("a pipeline needs one duration a stage", "[unit]") {
