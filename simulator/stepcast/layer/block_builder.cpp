@@ -106,6 +106,14 @@ Bytes BlockBuilder::gradient_element() const {
   return sums_gradients() ? context_.software.states.gradient : Gemm{}.result;
 }
 
+void BlockBuilder::add_to_gradient(std::int64_t outputs, std::int64_t inputs) {
+  if (trains() && !sums_gradients()) {
+    backward(OpId::kGradientAccumulate,
+             MemoryBound{MemoryBoundKind::kResidual, outputs, inputs, gradient_element(),
+                         Direction::kForward, Implementation::kFused});
+  }
+}
+
 void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
                            std::int64_t inputs, const ResultBytes& result) {
   const Dtype dtype = context_.training.dtype;

@@ -93,6 +93,9 @@ class BlockBuilder {
   };
   void grouped(OpId id, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
                std::int64_t inputs, const ResultBytes& result);
+  // The weight gradient of the block's matrix that was added last joins that of a part of the rows
+  // before, where the product itself does not add.
+  void add_to_gradient(std::int64_t outputs, std::int64_t inputs);
   void grouped(OpId id, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
                std::int64_t inputs) {
     grouped(id, groups, rows, outputs, inputs, ResultBytes{});

@@ -291,9 +291,30 @@ BlockOps expand_embedding(const ExpansionContext& context) {
   return build.finish();
 }
 
+namespace {
+
+void add_loss_chunk(const ExpansionContext& context, std::int64_t rows, bool first,
+                    BlockBuilder& build) {
+  const std::int64_t vocabulary = local_vocabulary(context.model, context.plan, context.software);
+  build.projection_16bit(OpId::kHeadOutput, rows, vocabulary, context.model.hidden);
+  if (!first) {
+    build.add_to_gradient(vocabulary, context.model.hidden);
+  }
+  const MemoryBoundKind loss =
+      context.plan.tp > 1 ? MemoryBoundKind::kParallelCrossEntropy : MemoryBoundKind::kCrossEntropy;
+  build.memory_bound(OpId::kHeadCrossEntropy, loss, rows, vocabulary,
+                     context.software.cross_entropy);
+  // The maximum, the sum and the target's logit of each token are reduced over the vocabulary
+  // shards.
+  const Bytes statistics = 3.0 * static_cast<double>(rows) * Bytes(4);
+  build.forward_collective(OpId::kHeadLossTp, {CollectiveOp::kAllReduce, statistics,
+                                               context.plan.tp_group(), Axis::kTensor});
+}
+
+}  // namespace
+
 BlockOps expand_loss(const ExpansionContext& context) {
   BlockBuilder build(context);
-  const std::int64_t vocabulary = local_vocabulary(context.model, context.plan, context.software);
   build.begin(Block::kHead);
   if (!trains_before_head(context.model, context.training.weights)) {
     build.input_needs_no_gradient();
@@ -301,16 +322,14 @@ BlockOps expand_loss(const ExpansionContext& context) {
   gather_residuals(context, build);
   build.norm(OpId::kHeadNorm, context.sequence_tokens());
   build.enter_tensor_parallel(OpId::kHeadTpIn);
-  build.projection_16bit(OpId::kHeadOutput, context.tokens(), vocabulary, context.model.hidden);
-  const MemoryBoundKind loss =
-      context.plan.tp > 1 ? MemoryBoundKind::kParallelCrossEntropy : MemoryBoundKind::kCrossEntropy;
-  build.memory_bound(OpId::kHeadCrossEntropy, loss, context.tokens(), vocabulary,
-                     context.software.cross_entropy);
-  // The maximum, the sum and the target's logit of each token are reduced over the vocabulary
-  // shards.
-  const Bytes statistics = 3.0 * static_cast<double>(context.tokens()) * Bytes(4);
-  build.forward_collective(OpId::kHeadLossTp, {CollectiveOp::kAllReduce, statistics,
-                                               context.plan.tp_group(), Axis::kTensor});
+  // A loss in chunks (Liger's fused_linear_cross_entropy.py, ead96b61; torchtune's and torchtitan's
+  // chunked losses) runs each chunk's product, loss and both gradients before the next: as many
+  // FLOPs in products of fewer rows, and the gradients of the matrix added up chunk by chunk.
+  const std::int64_t chunks = context.software.memory.loss_chunks;
+  const std::int64_t rows = (context.tokens() + chunks - 1) / chunks;
+  for (std::int64_t done = 0; done < context.tokens(); done += rows) {
+    add_loss_chunk(context, std::min(rows, context.tokens() - done), done == 0, build);
+  }
   return build.finish();
 }
 
