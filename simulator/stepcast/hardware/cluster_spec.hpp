@@ -48,6 +48,7 @@ struct HostSpec {
   // Where it is not known, no optimizer can be on the host.
   std::optional<BytesPerSecond> device_link;
   std::optional<BytesPerSecond> update_memory;
+  std::int64_t update_cores = 0;  // that `update_memory` was measured on; 0: not known
   std::optional<BytesPerSecond> node_memory;
 
   std::vector<Provenance> provenance;
@@ -81,6 +82,10 @@ struct ClusterSpec {
   SourceTable sources;
 
   [[nodiscard]] std::int64_t gpus() const { return nodes * gpus_per_node; }
+  // Between a GPU and its host's memory, in each direction: the GPU's own, or else the host's.
+  [[nodiscard]] std::optional<BytesPerSecond> host_link() const {
+    return device.host_link ? device.host_link : host.device_link;
+  }
   // GPUs that one scale-up fabric joins, in this cluster.
   [[nodiscard]] std::int64_t domain_size() const;
 };

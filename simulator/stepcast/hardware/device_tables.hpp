@@ -71,7 +71,10 @@ inline constexpr auto kLaunch = std::to_array<Constant<Part>>(
                     "the same inside a captured graph", &Part::graph_launch_latency}
          .with(&ClusterScale::latency),
      {"gpus_per_node", "", limits::kCounted, kByHand, "GPUs under one host or tray",
-      &Part::gpus_per_node}});
+      &Part::gpus_per_node},
+     {"host_link", "GB/s", limits::kGigabytesPerSecond, kByHand,
+      "to pinned memory of its host, in each direction; that of the host's profile if left out",
+      &Part::host_link, kIfGiven}});
 
 using Fabric = ScaleUpSpec;
 inline constexpr auto kScaleUp = std::to_array<Constant<Fabric>>(

@@ -85,6 +85,9 @@ inline constexpr std::array kConstants = {
          "bytes of gradients, parameters and moments that the cores of one device move while they "
          "update parameters; likewise",
          &HostSpec::update_memory),
+    Constant<HostSpec>{"update_cores", "", limits::kCounted, kByHand,
+                       "cores that `update_memory` was measured on: others move in proportion",
+                       &HostSpec::update_cores, kIfGiven},
     rate("node_memory", "the most that the cores of all devices of a node move together; likewise",
          &HostSpec::node_memory),
 };
