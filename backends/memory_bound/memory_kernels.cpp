@@ -372,6 +372,10 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      both(arithmetic(1.3)),
      both(arithmetic(1.3)),
      {kEagerBlockQuantize, kEagerBlockQuantize}},
+    // bitsandbytes: scales of 8 bits to fp32 and their mean added, then one kernel; of 8 bits a
+    // conversion, the scales made, and a product in place.
+    any(Kind::kDequantize4, both(times(2, tiny()), arithmetic(1.28))),
+    any(Kind::kDequantize8, both(stream(1.5), tiny(), stream(2))),
     // Cleared maximum, maximum, scale, its reciprocal, conversion; blocks find theirs on the way.
     any(Kind::kServedQuantize, {list(times(3, tiny()), convert(1), convert(1.5)),
                                 list(times(3, tiny()), convert(1), convert(1.5))}),

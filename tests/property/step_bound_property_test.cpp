@@ -147,6 +147,31 @@ TEST_CASE("no bound of a step or of memory is above what a plan of any space tak
   ratios.check(ratios.memory, 0.4, "floors of memory");
 }
 
+// Of full sharding parameters may lie there, of any plan what stays for backward and what the
+// optimizer keeps.
+TEST_CASE("no bound is above what a plan takes whose memory lies on the host", "[property]") {
+  const std::vector<std::pair<std::string, std::string>> on_host = {
+      {"optimizer: {kind: adamw, offload: {states: all}}", "offload: {activations: true}"},
+      {"optimizer: {kind: adamw, offload: {states: moments}}",
+       "offload: {activations: {layers: 2}}"},
+      {"optimizer: {kind: adamw, paged: true}", "offload: {parameters: true}"}};
+  constexpr int kPlans = 80;
+  RandomSpaces random(7);
+  Ratios ratios;
+  for (std::size_t i = 0; i < 3 * on_host.size(); ++i) {
+    const auto& [optimizer, offload] = on_host[i % on_host.size()];
+    std::string text = random.next();
+    const std::size_t first = text.find("optimizer: ");
+    const std::size_t last = text.find(", recompute: [");
+    text.replace(first, last - first, optimizer + ", " + offload);
+    INFO(text);
+    try_plans(test::sweep_of(text), random, kPlans, ratios);
+  }
+  ratios.check(ratios.floors, 0.0, "floors of steps");
+  ratios.check(ratios.bounds, 0.0, "bounds of steps");
+  ratios.check(ratios.memory, 0.0, "floors of memory");
+}
+
 TEST_CASE("a schedule holds as many activations as its row says, or more", "[property]") {
   for (const ScheduleInfo& row : schedule_infos()) {
     for (std::int64_t ranks = 1; ranks <= 12; ++ranks) {

@@ -50,6 +50,25 @@ inline const std::vector<KeyValues>& rarer_training_keys() {
   return keys;
 }
 
+// Of what lies on the host or in fewer bits.
+inline const std::vector<KeyValues>& memory_keys() {
+  static const std::vector<KeyValues> keys = {
+      {"training.offload",
+       {"{activations: true}", "{activations: {layers: 3}}", "{activations: {overlap: false}}",
+        "{parameters: true}", "{parameters: true, activations: true}"}},
+      {"training.optimizer",
+       {"{kind: adamw, offload: {states: all, cores: 4}}",
+        "{kind: adamw, moments: bf16, offload: {states: moments, share: 0.5, overlap: true}}",
+        "{kind: adamw, moments: 8bit, paged: true}"}},
+      {"training.lora",
+       {"{rank: 16, targets: [o, down], base_weights: nf4_double}",
+        "{rank: 8, targets: [o], base_weights: nf4}", "{rank: 16, base_weights: int8}"}},
+      {"software.memory.expandable_segments", {"true"}},
+      {"software.memory.loss_chunks", {"3", "8"}},
+  };
+  return keys;
+}
+
 inline const std::vector<KeyValues>& rarer_plan_keys() {
   static const std::vector<KeyValues> keys = {
       {"plan.tp", {"3", "16"}},
@@ -161,7 +180,8 @@ inline const std::vector<KeyValues>& software_keys() {
 class VariedExperiments {
  public:
   VariedExperiments(const Simulator& simulator, RandomChoice draw)
-      : draw_(simulator, std::move(draw)),
+      : memory_(draw),
+        draw_(simulator, std::move(draw)),
         software_(simulator.list(Listing::kSoftware)),
         clusters_(simulator.list(Listing::kCluster)) {}
 
@@ -184,7 +204,12 @@ class VariedExperiments {
     if (draw_.one_in(8)) {
       drawn = drawn.with("cluster.name", draw_.any(clusters_));
     }
-    return draw_.one_in(2) ? drawn.with("software", switches()) : drawn;
+    drawn = draw_.one_in(2) ? drawn.with("software", switches()) : drawn;
+    if (memory_.one_in(6)) {
+      const KeyValues& one = memory_keys()[memory_.below(memory_keys().size())];
+      drawn = drawn.with(one.key, memory_.any(one.values));
+    }
+    return drawn;
   }
 
  private:
@@ -227,6 +252,7 @@ class VariedExperiments {
     return text + "}";
   }
 
+  RandomChoice memory_;  // of its own, so that what else is drawn does not follow from it
   RandomExperiments draw_;
   std::vector<std::string> software_;
   std::vector<std::string> clusters_;

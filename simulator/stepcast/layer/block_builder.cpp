@@ -68,6 +68,7 @@ void BlockBuilder::projection_in(OpId id, std::int64_t rows, std::int64_t output
                                  std::int64_t inputs, Dtype dtype) {
   const Gradients gradients = gradients_of_product();
   quantize(id, rows, outputs, inputs, dtype, gradients);
+  unpack(Direction::kForward, rows, outputs, inputs);
   Gemm product{rows, outputs, inputs, 1, dtype, GemmPass::kForward};
   product.accumulation = accumulation(GemmPass::kForward);
   forward(id, product);
@@ -75,6 +76,7 @@ void BlockBuilder::projection_in(OpId id, std::int64_t rows, std::int64_t output
   product.accumulation = accumulation(GemmPass::kDgrad);
   if (gradients.input) {
     backward(id, product);
+    unpack(Direction::kBackward, rows, outputs, inputs);
   }
   if (gradients.weight) {
     backward(id, Gemm{outputs, inputs, rows, 1, dtype, GemmPass::kWgrad, sums_gradients(),
@@ -120,6 +122,7 @@ void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std:
   const bool sequential = context_.software.grouped_gemm == GroupedGemmMode::kLegacy;
   const Gradients gradients = gradients_of_product();
   quantize(id, rows, outputs, inputs, dtype, gradients);
+  unpack(Direction::kForward, rows, groups * outputs, inputs);
   GroupedGemm product{groups, rows, outputs, inputs, dtype, GemmPass::kForward, sequential};
   product.result = result.forward;
   product.accumulation = accumulation(GemmPass::kForward);
@@ -131,6 +134,7 @@ void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std:
   product.accumulation = accumulation(GemmPass::kDgrad);
   if (gradients.input) {
     backward(id, product);
+    unpack(Direction::kBackward, rows, groups * outputs, inputs);
   }
   if (gradients.weight) {
     product.n = outputs;
@@ -146,9 +150,11 @@ void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std:
 void BlockBuilder::batched_projection(OpId id, std::int64_t batch, std::int64_t rows,
                                       std::int64_t outputs, std::int64_t inputs) {
   const Gradients gradients = gradients_of_product();
+  unpack(Direction::kForward, rows, batch * outputs, inputs);
   forward(id, Gemm{rows, outputs, inputs, batch, Dtype::kBf16, GemmPass::kForward});
   if (gradients.input) {
     backward(id, Gemm{rows, inputs, outputs, batch, Dtype::kBf16, GemmPass::kDgrad});
+    unpack(Direction::kBackward, rows, batch * outputs, inputs);
   }
   if (gradients.weight) {
     backward(id, Gemm{outputs, inputs, rows, batch, Dtype::kBf16, GemmPass::kWgrad});
@@ -384,6 +390,32 @@ void BlockBuilder::quantize(OpId id, std::int64_t rows, std::int64_t outputs, st
   }
   if (gradients.weight) {
     transposed(Direction::kBackward, rows, outputs);
+  }
+}
+
+// A frozen matrix of fewer than 16 bits is made 16 bits again before the product that reads it; of
+// 8 bits forward quantises the rows in its place and converts the sums of the product, which is
+// priced as one of 16 bits: that of bitsandbytes keeps columns with outliers apart in 16 bits.
+void BlockBuilder::unpack(Direction direction, std::int64_t rows, std::int64_t outputs,
+                          std::int64_t inputs) {
+  const BaseWeights format =
+      context_.training.weights.base_weights(role_of(block_, context_.model));
+  const auto pass = [&](OpId id, MemoryBoundKind kind, std::int64_t r, std::int64_t c) {
+    add(direction, id,
+        MemoryBound{kind, r, c, kSixteenBits, Direction::kForward, Implementation::kFused});
+  };
+  switch (format) {
+    case BaseWeights::kBf16:
+      return;
+    case BaseWeights::kInt8:
+      if (direction == Direction::kForward) {
+        pass(OpId::kQuantize, MemoryBoundKind::kQuantizeRow, rows, inputs);
+        return pass(OpId::kDequantize, MemoryBoundKind::kCast, rows, outputs);
+      }
+      return pass(OpId::kDequantize, MemoryBoundKind::kDequantize8, outputs, inputs);
+    case BaseWeights::kNf4:
+    case BaseWeights::kNf4Double:
+      return pass(OpId::kDequantize, MemoryBoundKind::kDequantize4, outputs, inputs);
   }
 }
 

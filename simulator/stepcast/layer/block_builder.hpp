@@ -214,6 +214,7 @@ class BlockBuilder {
   void transpose_input(OpId id, std::int64_t rows, std::int64_t inputs, Dtype dtype);
   void quantize(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype,
                 const Gradients& gradients);
+  void unpack(Direction direction, std::int64_t rows, std::int64_t outputs, std::int64_t inputs);
   void thin_product(OpId id, std::int64_t outputs, std::int64_t inputs, const Gradients& gradients);
   void read_adapter_input(const Adapter& adapter);
   void around_rank(std::int64_t rank, Beside beside);

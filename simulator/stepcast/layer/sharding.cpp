@@ -10,12 +10,15 @@ LocalParameters& LocalParameters::operator+=(const LocalParameters& other) {
   expert += other.expert;
   frozen_dense += other.frozen_dense;
   frozen_expert += other.frozen_expert;
+  packed_dense += other.packed_dense;
+  packed_expert += other.packed_expert;
   return *this;
 }
 
 LocalParameters operator*(double factor, LocalParameters parameters) {
-  return {factor * parameters.dense, factor * parameters.expert, factor * parameters.frozen_dense,
-          factor * parameters.frozen_expert};
+  return {factor * parameters.dense,        factor * parameters.expert,
+          factor * parameters.frozen_dense, factor * parameters.frozen_expert,
+          factor * parameters.packed_dense, factor * parameters.packed_expert};
 }
 
 HeldWeights& HeldWeights::operator+=(const HeldWeights& other) {
@@ -43,6 +46,9 @@ LocalParameters local_parameters(const ParameterList& parameters, const Parallel
     (expert ? local.expert : local.dense) += elements;
     if (tensor.frozen) {
       (expert ? local.frozen_expert : local.frozen_dense) += elements;
+    }
+    if (tensor.packed) {
+      (expert ? local.packed_expert : local.packed_dense) += elements;
     }
   }
   return local;

@@ -16,6 +16,9 @@ struct LocalParameters {
   // Of both what is frozen: it has no gradient and no optimizer state.
   double frozen_dense = 0.0;
   double frozen_expert = 0.0;
+  // Of what is frozen what lies in fewer than 16 bits.
+  double packed_dense = 0.0;
+  double packed_expert = 0.0;
 
   [[nodiscard]] double total() const { return dense + expert; }
   [[nodiscard]] LocalParameters trained() const {

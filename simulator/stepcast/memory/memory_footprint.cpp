@@ -76,12 +76,12 @@ class RankPeak {
       : context_(context),
         left_out_(parts.left_out),
         pairs_(pass_order(context.plan, context.model, context.software) == PassOrder::kPaired),
-        on_device_(share_on_device(context.training.optimizer, context.software)) {
+        on_device_(shares_on_device(context.training.optimizer, context.plan, context.software)) {
     fixed_.rank = rank;
     for (const RankStage& stage : stages_of_rank(plan(), rank)) {
       add_stage(*parts.stages[stage.stage]);
     }
-    fixed_.optimizer += on_device_ * whole_matrix_excess(context_, matrices_);
+    fixed_.optimizer += on_device_.moments * whole_matrix_excess(context_, matrices_);
     for (const StageHolding* chunk : chunks_) {
       fixed_.gathered += chunk->budget.gathered;
     }
@@ -111,13 +111,14 @@ class RankPeak {
   [[nodiscard]] const MemoryRules& rules() const { return context_.software.memory; }
 
   void add_stage(const StageHolding& stage) {
-    fixed_.parameters += stage.states.parameters;
-    fixed_.optimizer += on_device_ * stage.states.optimizer;
+    const StateMemory here = on_device(context_, stage.states);
+    fixed_.parameters += here.parameters;
+    fixed_.optimizer += here.optimizer;
     add(stage.matrices, 1, matrices_);
     fixed_.gradients += stage.dummy_gradients / real(plan().vpp);
     all_parameters_ += stage.parameters;
     if (rules().gradients_stay) {
-      fixed_.gradients += stage.gradients;
+      fixed_.gradients += gradients_of(stage);
     }
     if (rules().receives_ahead && plan().pp > 1) {
       fixed_.received +=
@@ -150,7 +151,7 @@ class RankPeak {
           real(moment.in_flight[chunk] + in_flight_left_out_) * stage.budget.kept +
           real(moment.deferred[chunk]) * stage.budget.deferred;
       if (moment.has_gradients[chunk] != 0 && !rules().gradients_stay) {
-        resident.gradients += stage.gradients;
+        resident.gradients += gradients_of(stage);
       }
       if (stage.loss) {
         const std::int64_t left_out = moment.late ? left_out_ : in_flight_left_out_;
@@ -158,6 +159,9 @@ class RankPeak {
       }
     }
     return resident;
+  }
+  [[nodiscard]] Bytes gradients_of(const StageHolding& stage) const {
+    return on_device_.gradients * stage.gradients;
   }
   [[nodiscard]] Bytes logits_of(const StageHolding& stage, std::int64_t losses) const {
     const bool keeps = rules().keeps_logits && plan().pp > 1;
@@ -168,7 +172,7 @@ class RankPeak {
     const StageHolding& stage = *chunks_[static_cast<std::size_t>(at.chunk)];
     const StageBudget& budget = stage.budget;
     const Resident resident = resident_at(at);
-    MomentMemory now{"forward", resident.activations, resident.gradients};
+    MomentMemory now{"forward", resident.activations + budget.travelling, resident.gradients};
     now.gathered = fixed_.gathered;
     now.exchange = fixed_.exchange;
     if (!stage.loss) {
@@ -191,7 +195,8 @@ class RankPeak {
     const Resident resident = resident_at(at);
     // The forward of a pair is a layer ahead of what its backward has freed, and fills its place.
     const Bytes ahead = pairs_ ? budget.last_kept : Bytes{};
-    MomentMemory now{"backward", resident.activations + ahead + budget.recomputed,
+    MomentMemory now{"backward",
+                     resident.activations + budget.travelling + ahead + budget.recomputed,
                      resident.gradients, resident.logits};
     now.workspace = budget.workspace;
     now.gathered = fixed_.gathered + budget.gathered_layers;
@@ -206,10 +211,11 @@ class RankPeak {
     now.gathered = fixed_.gathered + budget.gathered_first;
     now.reduced = budget.reduced_first;
     const bool added = fresh && !rules().gradients_stay;
-    now.gradients += added ? stage.gradients - stage.late_gradients : Bytes{};
+    now.gradients +=
+        added ? gradients_of(stage) - on_device_.gradients * stage.late_gradients : Bytes{};
     consider(now);
     MomentMemory end{"embedding", left, resident.gradients, resident.logits};
-    end.gradients += added ? stage.gradients : Bytes{};
+    end.gradients += added ? gradients_of(stage) : Bytes{};
     end.gathered = plan().fsdp_reshard ? Bytes{} : fixed_.gathered;
     end.reduced = budget.reduced_ends;
     end.exchange = fixed_.exchange;
@@ -220,7 +226,7 @@ class RankPeak {
     MomentMemory now{"optimizer", {}, fixed_.gradients};
     Bytes logits;
     for (const StageHolding* chunk : chunks_) {
-      now.gradients += rules().gradients_stay ? Bytes{} : chunk->gradients;
+      now.gradients += rules().gradients_stay ? Bytes{} : gradients_of(*chunk);
       logits += chunk->loss ? logits_of(*chunk, losses()) : Bytes{};
     }
     now.loss = 2.0 * logits;  // one by one, and joined
@@ -260,15 +266,17 @@ class RankPeak {
     const bool one_pool = context_.software.cuda_graph &&
                           context_.software.cuda_graph_scope == CudaGraphScope::kWhole;
     const Bytes own = one_pool ? peak_total_ : own_peak_;
-    memory.reserved = (1.0 + rules().fragmentation) * (own - fixed_.symmetric) +
-                      (one_pool ? Bytes{} : streams_peak_);
+    // A segment that grows has no holes between segments; pools of other streams stay apart.
+    const double holes = rules().expandable_segments ? 0.0 : rules().fragmentation;
+    memory.reserved =
+        (1.0 + holes) * (own - fixed_.symmetric) + (one_pool ? Bytes{} : streams_peak_);
     return memory;
   }
 
   const ExpansionContext& context_;
   std::int64_t left_out_;
-  bool pairs_;               // whether backwards run beside forwards
-  double on_device_;         // share of the optimizer's states
+  bool pairs_;  // whether backwards run beside forwards
+  SharesOnDevice on_device_;
   WeightMatrices matrices_;  // of all chunks, that the optimizer updates as a whole
   std::int64_t in_flight_left_out_ = 0;
   std::vector<const StageHolding*> chunks_;

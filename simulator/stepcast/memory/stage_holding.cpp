@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
@@ -47,16 +48,38 @@ struct StateChange {
   }
 };
 
-void add_activations(const ExpansionContext& context, const BuiltStage& stage,
-                     StageBudget& budget) {
-  const RecomputeSpec& recompute = context.training.recompute;
+// How many layers share one kept input, where layers are recomputed.
+double recomputed_run(const RecomputeSpec& recompute) {
   const bool runs =
       recompute.kind == RecomputeKind::kFull && recompute.method == RecomputeMethod::kUniform;
-  const double run = runs ? real(recompute.layers) : 1.0;
+  return runs ? real(recompute.layers) : 1.0;
+}
+
+// What `count` layers of a kind keep, of which `recomputed` do an input.
+Bytes kept_by(const ExpansionContext& context, const BuiltLayer& layer, std::int64_t count,
+              std::int64_t recomputed) {
+  return real(count - recomputed) * total(layer.ops->kept) +
+         real(recomputed) / recomputed_run(context.training.recompute) * layer_input(context);
+}
+
+// The 16-bit copy of a packed matrix that a product reads.
+Bytes unpacked(const BlockOps& ops) {
+  Bytes most;
+  for (const Op& op : ops.backward) {
+    const auto* pass = std::get_if<MemoryBound>(&op.work);
+    if (op.id == OpId::kDequantize && pass != nullptr) {
+      most = max(most, real(pass->rows * pass->cols) * kSixteenBits);
+    }
+  }
+  return most;
+}
+
+void add_activations(const ExpansionContext& context, const BuiltStage& stage,
+                     StageBudget& budget) {
+  const double run = recomputed_run(context.training.recompute);
   for (const BuiltLayer& layer : stage.layers) {
     const Bytes whole = total(layer.ops->kept);
-    budget.kept += real(layer.count - layer.recomputed) * whole;
-    budget.kept += real(layer.recomputed) / run * layer_input(context);
+    budget.kept += kept_by(context, layer, layer.count, layer.recomputed);
     if (layer.recomputed > 0) {
       // Its input is among what is kept already.
       budget.recomputed = max(budget.recomputed, run * whole - layer_input(context));
@@ -65,8 +88,11 @@ void add_activations(const ExpansionContext& context, const BuiltStage& stage,
     }
     const Bytes left = layer.recomputed > 0 ? layer_input(context) : whole;
     budget.last_kept = max(budget.last_kept, left);
-    budget.workspace = max(budget.workspace, layer.workspace);
+    budget.workspace = max(budget.workspace, layer.workspace + unpacked(*layer.ops));
   }
+  const Bytes away = offloaded_activations(context, stage);
+  budget.kept -= away;
+  budget.travelling = min(away, 2.0 * budget.last_kept);
 }
 
 // Elements of the output matrix on one rank, unsharded.
@@ -150,15 +176,24 @@ struct LargestUnit {
   double trained_at_end = 0.0;
 };
 
-// Bytes of parameters once they are gathered; experts only where FSDP shards them.
+Bytes packed_bytes(BaseWeights base) { return Bytes(bytes_of(base)); }
+
+BaseWeights base_of(const TrainedWeights& weights) {
+  return weights.lora ? weights.lora->base_weights : BaseWeights::kBf16;
+}
+
+// Bytes of parameters once they are gathered; experts only where FSDP shards them, or the host
+// holds them.
 Bytes gathered(const ExpansionContext& context, const LocalParameters& all) {
   LocalParameters own = all;
-  if (context.plan.expert_shards() == 1) {
-    own.expert = own.frozen_expert = 0.0;
+  if (context.plan.expert_shards() == 1 && !context.training.offload.parameters) {
+    own.expert = own.frozen_expert = own.packed_expert = 0.0;
   }
+  const double packed = own.packed_dense + own.packed_expert;
   return own.trained().total() * kSixteenBits +
-         (own.frozen_dense + own.frozen_expert) *
-             context.software.gathered_frozen(context.training.dtype);
+         (own.frozen_dense + own.frozen_expert - packed) *
+             context.software.gathered_frozen(context.training.dtype) +
+         packed * packed_bytes(base_of(context.training.weights));
 }
 
 LargestUnit largest_unit(const ExpansionContext& context, const BuiltStage& stage) {
@@ -223,6 +258,17 @@ void add_sharding(const ExpansionContext& context, const BuiltStage& stage, Stag
   }
 }
 
+// Gradients that go to the host as soon as they are reduced, where nothing shards them before: of
+// one layer, or of what lies beside the layers.
+void add_leaving_gradients(const ExpansionContext& context, const BuiltStage& stage,
+                           StageBudget& budget) {
+  const LargestUnit largest = largest_unit(context, stage);
+  const Ends trained = trained_of(context, ends_of(context, stage));
+  budget.reduced_layer = largest.trained_at_end * kSixteenBits;
+  budget.reduced_first = largest.trained_anywhere * kSixteenBits;
+  budget.reduced_ends = trained.embedding * kSixteenBits;
+}
+
 // One of each distinct weight of a layer, cached where fused accumulation has no gradient to
 // return. Experts of a layer are alike.
 Bytes dummy_gradients(const ExpansionContext& context, const BuiltStage& stage) {
@@ -248,15 +294,25 @@ LocalParameters computed_last(const BuiltStage& stage) {
   return last;
 }
 
-// Of a rank, at so many bytes for each parameter that is trained and for each that is frozen.
-Bytes parameter_memory(const LocalParameters& parameters, const ParallelPlan& plan, Bytes trained,
-                       Bytes frozen) {
+// Of a rank, at so many bytes for each parameter that is trained, for each that is frozen, and for
+// each of those that lies in fewer than 16 bits.
+struct ParameterBytes {
+  Bytes trained;
+  Bytes frozen;
+  Bytes packed;
+};
+Bytes parameter_memory(const LocalParameters& parameters, const ParallelPlan& plan,
+                       const ParameterBytes& bytes) {
   const LocalParameters updated = parameters.trained();
   const double dense = sharing_ranks(plan, 3, false);
   const double expert = sharing_ranks(plan, 3, true);
-  const Bytes of_dense = updated.dense / dense * trained + parameters.frozen_dense / dense * frozen;
-  return of_dense +
-         (updated.expert / expert * trained + parameters.frozen_expert / expert * frozen);
+  const auto of_frozen = [&bytes](double all, double packed, double ranks) {
+    return (all - packed) / ranks * bytes.frozen + packed / ranks * bytes.packed;
+  };
+  const Bytes of_dense = updated.dense / dense * bytes.trained +
+                         of_frozen(parameters.frozen_dense, parameters.packed_dense, dense);
+  return of_dense + (updated.expert / expert * bytes.trained +
+                     of_frozen(parameters.frozen_expert, parameters.packed_expert, expert));
 }
 
 Bytes frozen_bytes(const SoftwareSpec& software, Dtype dtype, Bytes trained) {
@@ -266,8 +322,8 @@ Bytes frozen_bytes(const SoftwareSpec& software, Dtype dtype, Bytes trained) {
 // As many ranks share a parameter and the copies of it.
 Bytes stacked_copies(const LocalParameters& parameters, const ExpansionContext& context) {
   const Bytes copies = context.software.memory.stacked_copies;
-  return parameter_memory(parameters, context.plan, copies,
-                          frozen_bytes(context.software, Dtype::kBf16, copies));
+  const Bytes frozen = frozen_bytes(context.software, Dtype::kBf16, copies);
+  return parameter_memory(parameters, context.plan, {copies, frozen, frozen});
 }
 
 }  // namespace
@@ -279,29 +335,65 @@ StageBudget stage_budget(const ExpansionContext& context, const BuiltStage& stag
     add_loss(context, budget);
   }
   add_deferred(context, stage, budget);
-  if (context.plan.zero == 3 && context.plan.replicas() > 1) {
+  if (context.plan.zero == 3 &&
+      (context.plan.replicas() > 1 || context.training.offload.parameters)) {
     add_sharding(context, stage, budget);
+  } else if (gradients_leave_at_once(context.training.optimizer, context.plan, context.software)) {
+    add_leaving_gradients(context, stage, budget);
   }
   return budget;
 }
 
 StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
-                         const SoftwareSpec& software, Dtype dtype,
-                         const OptimizerSpec& optimizer) {
+                         const SoftwareSpec& software, Dtype dtype, const OptimizerSpec& optimizer,
+                         BaseWeights base) {
   const StateBytes& bytes = software.states;
   const UpdateRule rule = elementwise_rule(optimizer, plan, software);
   // The sharded fp32 parameters are the master copy themselves.
   const Bytes parameter = shards_are_master(plan, software) ? Bytes(4) : bytes.parameter;
   StateMemory memory;
-  memory.parameters =
-      parameter_memory(parameters, plan, parameter, frozen_bytes(software, dtype, parameter));
+  memory.parameters = parameter_memory(
+      parameters, plan, {parameter, frozen_bytes(software, dtype, parameter), packed_bytes(base)});
   const LocalParameters trained = parameters.trained();
   for (const bool expert : {false, true}) {
     const double elements = expert ? trained.expert : trained.dense;
     memory.gradients += elements / sharing_ranks(plan, 2, expert) * bytes.gradient;
     memory.optimizer += elements / sharing_ranks(plan, 1, expert) * rule.kept();
+    memory.master += elements / sharing_ranks(plan, 1, expert) * rule.master;
   }
   return memory;
+}
+
+StateMemory state_memory(const ExpansionContext& context, const LocalParameters& parameters) {
+  return state_memory(parameters, context.plan, context.software, context.training.dtype,
+                      context.training.optimizer, base_of(context.training.weights));
+}
+
+StateMemory on_device(const ExpansionContext& context, const StateMemory& states) {
+  const SharesOnDevice shares =
+      shares_on_device(context.training.optimizer, context.plan, context.software);
+  StateMemory here;
+  here.parameters = context.training.offload.parameters ? Bytes{} : states.parameters;
+  here.gradients = shares.gradients * states.gradients;
+  here.master = shares.master * states.master;
+  here.optimizer = here.master + shares.moments * (states.optimizer - states.master);
+  return here;
+}
+
+Bytes offloaded_activations(const ExpansionContext& context, const BuiltStage& stage) {
+  const HostOffload& offload = context.training.offload;
+  if (!offload.activations) {
+    return {};
+  }
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  std::int64_t left = offload.activation_layers > 0 ? offload.activation_layers : kAll;
+  Bytes away;
+  for (const BuiltLayer& layer : stage.layers) {
+    const std::int64_t some = std::min(left, layer.count);
+    away += kept_by(context, layer, some, std::min(some, layer.recomputed));
+    left -= some;
+  }
+  return away;
 }
 
 StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& stage) {
@@ -310,8 +402,7 @@ StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& st
   const double trained = parameters.trained().total();
   StageHolding holding;
   holding.budget = stage_budget(context, stage);
-  holding.states = state_memory(parameters, context.plan, context.software, context.training.dtype,
-                                context.training.optimizer);
+  holding.states = state_memory(context, parameters);
   holding.states.optimizer += matrix_state_change(context, stage.matrices);
   holding.matrices = stage.matrices;
   holding.parameters = trained;

@@ -16,6 +16,9 @@ struct StageBudget {
   Bytes kept;        // from forward to backward
   Bytes recomputed;  // the largest set that recomputing brings back for a moment
   Bytes last_kept;   // what is left when backward reaches the first layer
+  // Where saved tensors go to the host, what of them is on its way there or back: those of two
+  // layers, one in use and one that travels.
+  Bytes travelling;
   // From the gradient of the stage's input to that of its weights, where a schedule parts them: the
   // gradients of the results of its products.
   Bytes deferred;
@@ -42,13 +45,20 @@ StageBudget stage_budget(const ExpansionContext& context, const BuiltStage& stag
 struct StateMemory {
   Bytes parameters;
   Bytes gradients;
-  Bytes optimizer;
+  Bytes optimizer;  // wherever it lies
+  Bytes master;     // of it, copies of parameters
 };
 // `dtype` is that of products, in which frozen parameters may be kept. Every parameter counts as
-// one that is updated by itself (matrix_state_change).
+// one that is updated by itself (matrix_state_change). Packed ones lie in `base`.
 StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
                          const SoftwareSpec& software, Dtype dtype = Dtype::kBf16,
-                         const OptimizerSpec& optimizer = {});
+                         const OptimizerSpec& optimizer = {},
+                         BaseWeights base = BaseWeights::kBf16);
+// Of a rank of the context's plan, in its formats.
+StateMemory state_memory(const ExpansionContext& context, const LocalParameters& parameters);
+// What of these lies on the device and not on the host (shares_on_device of plan/update_rule.hpp,
+// HostOffload of plan/training_recipe.hpp).
+StateMemory on_device(const ExpansionContext& context, const StateMemory& states);
 
 // What the states of `matrices`, which optimizers update as a whole, take more, or less, than those
 // of as many parameters that are updated one by one, if all ranks that share them hold the same.
@@ -73,5 +83,9 @@ struct StageHolding {
   bool loss = false;
 };
 StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& stage);
+
+// Bytes of a micro-batch's saved tensors that go to the host in forward and come back in backward
+// (HostOffload): k a layer that keeps k, U one that keeps its input alone.
+Bytes offloaded_activations(const ExpansionContext& context, const BuiltStage& stage);
 
 }  // namespace stepcast

@@ -123,6 +123,11 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   ROW(kQuantizeBlock, quantize_block, 1.5, 1.5, kElementwise)                                  \
   /* one scale for 16 or 32 values: 16 bits in, 4 out */                                       \
   ROW(kQuantizeFp4, quantize_fp4, 1.25, 1.25, kElementwise)                                    \
+  /* a frozen weight of 4 bits and the scales of its blocks to 16: half a byte in and 1/16 for \
+     scales of fp32, 16 bits out */                                                            \
+  ROW(kDequantize4, dequantize_4bit, 1.28, 1.28, kElementwise)                                 \
+  /* of 8 bits, with a scale a row: 8 bits in, 16 out */                                       \
+  ROW(kDequantize8, dequantize_8bit, 1.5, 1.5, kElementwise)                                   \
   /* the activation of a linear layer, as TensorRT-LLM finds and applies its scale */          \
   ROW(kServedQuantize, served_quantize, 1.5, 1.5, kElementwise)                                \
   /* the same by 128-element blocks */                                                         \

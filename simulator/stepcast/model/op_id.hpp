@@ -150,6 +150,7 @@ namespace stepcast {
   ROW(kAdapterTp, "adapter.tp")                                                   \
   ROW(kQuantize, "quantize")                                                      \
   ROW(kQuantizeTranspose, "quantize.transpose")                                   \
+  ROW(kDequantize, "dequantize")                                                  \
   ROW(kTpRelayout, "tp.relayout")                                                 \
   ROW(kEmbedding, "embedding")                                                    \
   ROW(kEmbeddingTpOut, "embedding.tp_out")                                        \

@@ -83,6 +83,8 @@ void add_adapters(ParameterList& list, const ModelSpec& model, LayerKind kind,
 ParameterList marked(ParameterList list, const TrainedWeights& weights) {
   for (ParameterTensor& tensor : list) {
     tensor.frozen = !weights.trains(tensor.role);
+    tensor.packed =
+        tensor.matrix.outputs > 0 && weights.base_weights(tensor.role) != BaseWeights::kBf16;
   }
   return list;
 }

@@ -48,6 +48,7 @@ struct ParameterTensor {
   bool adapter = false;  // beside the matrix of a role
   // Its elements, or all but a bias that counts with them.
   MatrixShape matrix{};
+  bool packed = false;  // lies in fewer than 16 bits (BaseWeights)
 
   [[nodiscard]] std::int64_t total() const { return elements * instances; }
 };

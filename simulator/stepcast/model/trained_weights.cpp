@@ -47,6 +47,21 @@ bool TrainedWeights::trains(ParameterRole role) const {
   return frozen ? std::find(frozen->begin(), frozen->end(), role) == frozen->end() : !lora;
 }
 
+double bytes_of(BaseWeights format) {
+  constexpr double kBlock = 64.0;        // weights with one scale
+  constexpr double kScaleBlock = 256.0;  // of those scales, with one of fp32
+  constexpr double kFourBits = 0.5;
+  constexpr std::array<double, 4> kSizes = {2.0, 1.0, kFourBits + 4.0 / kBlock,
+                                            kFourBits + 1.0 / kBlock + 4.0 / kBlock / kScaleBlock};
+  return kSizes.at(static_cast<std::size_t>(format));
+}
+
+BaseWeights TrainedWeights::base_weights(ParameterRole role) const {
+  const bool matrices = role == ParameterRole::kAttention || role == ParameterRole::kMlp ||
+                        role == ParameterRole::kExpert;
+  return lora && matrices && !trains(role) ? lora->base_weights : BaseWeights::kBf16;
+}
+
 bool TrainedWeights::adapts(LoraTarget target) const {
   return lora &&
          std::find(lora->targets.begin(), lora->targets.end(), target) != lora->targets.end();

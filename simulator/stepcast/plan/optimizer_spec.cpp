@@ -16,6 +16,8 @@ constexpr std::array<NamedValue<OptimizerKind>, 5> kOptimizers = {
      {"adafactor", OptimizerKind::kAdafactor},
      {"muon", OptimizerKind::kMuon}}};
 
+constexpr Range<std::int64_t> kCores{1, 4096};
+
 constexpr double kBlock = 256.0;  // elements with one scale, of bitsandbytes and of torchao
 
 // --- reading ----------------------------------------------------------------------------------
@@ -94,6 +96,10 @@ std::optional<OptimizerOffload> read_offload(MappingReader& reader) {
   MappingReader mapping(*value, reader.path_of("offload"), reader.diagnostics());
   offload.share = mapping.optional_number("share", offload.share, kFraction);
   offload.overlap = mapping.optional_flag("overlap").value_or(offload.overlap);
+  offload.states = mapping.optional_choice("states", enum_names<OffloadedStates>(), offload.states);
+  if (const ConfigNode* cores = mapping.take("cores")) {
+    offload.cores = mapping.count("cores", *cores, kCores);
+  }
   mapping.finish();
   return offload;
 }
@@ -193,6 +199,12 @@ OptimizerSpec read_optimizer(MappingReader& recipe) {
     reader.error("offload", "must be left out of muon, whose matrices no host iterates on");
     spec.offload.reset();
   }
+  spec.paged = reader.optional_flag("paged").value_or(spec.paged);
+  if (spec.paged && spec.kind() != OptimizerKind::kAdamW) {
+    reader.error("paged", "must be left out of any optimizer but adamw, whose moments are paged");
+  } else if (spec.paged && spec.offload) {
+    reader.error("paged", "must be left out beside offload, which has the moments on the host");
+  }
   reader.finish();
   return spec;
 }
@@ -212,7 +224,14 @@ ConfigNode written_optimizer(const OptimizerSpec& optimizer) {
     writer.begin("offload");
     writer.field("share", optimizer.offload->share);
     writer.field("overlap", optimizer.offload->overlap);
+    writer.field("states", name(optimizer.offload->states));
+    if (optimizer.offload->cores) {
+      writer.field("cores", *optimizer.offload->cores);
+    }
     writer.end();
+  }
+  if (optimizer.paged) {
+    writer.field("paged", optimizer.paged);
   }
   return writer.take();
 }

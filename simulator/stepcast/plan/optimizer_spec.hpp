@@ -105,18 +105,42 @@ struct MuonSpec {
   bool operator==(const MuonSpec&) const = default;
 };
 
+// What leaves the device with the parameters that the host updates.
+//
+//   moments    the moments: the device keeps a master copy beside that of the host, which comes
+//   back
+//              whole. Megatron's HybridDeviceOptimizer under its distributed optimizer without
+//              --use-precision-aware-optimizer, which makes fp32 shards on the device first
+//              (core/optimizer/distrib_optimizer.py, _build_model_and_main_param_groups,
+//              Megatron-LM d98e8a64)
+//   optimizer  moments and master copy; Megatron with --use-precision-aware-optimizer
+//   all        these, and gradients as soon as they are reduced: DeepSpeed's offload_optimizer
+//              (runtime/zero/stage_1_and_2.py, async_inplace_copy_grad_to_fp32_buffer_from_gpu, and
+//              stage3.py, partition_grads, DeepSpeed edaa7221)
+enum class OffloadedStates { kMoments, kOptimizer, kAll };
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<OffloadedStates> = {"moments",
+                                                                              "optimizer", "all"};
+
 // A share of the parameters is updated by the host, which keeps their states: gradients go to it
 // and parameters come back (Megatron's HybridDeviceOptimizer, ZeRO-Offload, arXiv 2101.06840).
 struct OptimizerOffload {
   double share = 1.0;    // of the parameters of a rank
   bool overlap = false;  // transfers in both directions and the update, parameter by parameter
+  OffloadedStates states = OffloadedStates::kOptimizer;
+  // Of the host, that update the parameters of one device: OMP_NUM_THREADS, which torchrun sets to
+  // 1. Unless they are given, as many as the host's profile was measured with.
+  std::optional<std::int64_t> cores{};
   bool operator==(const OptimizerOffload&) const = default;
 };
 
 struct OptimizerSpec {
   std::variant<AdamWSpec, SgdSpec, AdafactorSpec, MuonSpec> rule;
   std::optional<MasterCopy> master;  // unless it is given, that of the software set
-  std::optional<OptimizerOffload> offload;
+  std::optional<OptimizerOffload> offload{};
+  // Moments lie in managed memory (bitsandbytes' paged optimizers, cudaMallocManaged): past the
+  // allocator, on the device as far as there is room, the rest on the host.
+  bool paged = false;
 
   [[nodiscard]] OptimizerKind kind() const { return static_cast<OptimizerKind>(rule.index()); }
   bool operator==(const OptimizerSpec&) const = default;

@@ -31,11 +31,29 @@ std::string weights_text(const TrainedWeights& weights) {
   std::string text;
   if (weights.lora) {
     text += ", lora rank " + count(weights.lora->rank) + list_of(weights.lora->targets);
+    if (weights.lora->base_weights != BaseWeights::kBf16) {
+      text += " beside " + std::string(name(weights.lora->base_weights));
+    }
   }
   if (weights.frozen && !weights.frozen->empty()) {
     text += ", frozen" + list_of(*weights.frozen);
   }
   return text;
+}
+
+// ", parameters and activations of 8 layers a stage on the host".
+std::string offload_text(const HostOffload& offload) {
+  if (!offload.any()) {
+    return {};
+  }
+  std::string text = offload.parameters ? ", parameters" : "";
+  if (offload.activations) {
+    text += offload.parameters ? " and activations" : ", activations";
+    text += offload.activation_layers > 0
+                ? " of " + count(offload.activation_layers) + " layers a stage"
+                : "";
+  }
+  return text + " on the host";
 }
 
 }  // namespace
@@ -61,7 +79,7 @@ std::string training_text(const TrainingRecipe& training) {
   return std::string(name(training.dtype)) + ", sequence " + count(training.sequence_length) +
          ", global batch " + count(training.global_batch_size) + ", micro-batch " +
          count(training.micro_batch_size) + ", recompute " + recompute_text(training.recompute) +
-         weights_text(training.weights);
+         weights_text(training.weights) + offload_text(training.offload);
 }
 
 std::string plan_line(const ParallelPlan& plan) {

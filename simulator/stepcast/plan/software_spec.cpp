@@ -178,6 +178,7 @@ void memory_settings(Settings& memory) {
   memory.quantity("context", &MemoryRules::context, kHeld);
   memory.quantity("communicator", &MemoryRules::communicator, kHeld);
   memory.number("pool_share", &MemoryRules::pool_share, kFraction);
+  memory.flag("expandable_segments", &MemoryRules::expandable_segments);
 }
 
 // Of precision and memory, which software sets state behind the exchange.

@@ -250,6 +250,11 @@ struct MemoryRules {
   // Of the device's memory, that the framework takes as one pool when it starts; 1: it allocates
   // what it needs from all of it.
   double pool_share = 1.0;
+  // PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: a stream has one segment, which grows page by
+  // page, so that free blocks next to each other serve any request, and `fragmentation` is none
+  // (pytorch c10/cuda/CUDACachingAllocator.cpp, "Expandable Segments"). Streams' segments stay
+  // apart. By its code alone: no run was measured with it and without.
+  bool expandable_segments = false;
 };
 
 struct SoftwareSpec {

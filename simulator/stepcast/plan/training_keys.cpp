@@ -51,6 +51,12 @@ void copy_layers(const TrainingRecipe& from, TrainingRecipe& to) {
   to.recompute.layer_list = from.recompute.layer_list;
 }
 
+void copy_activation_offload(const TrainingRecipe& from, TrainingRecipe& to) {
+  to.offload.activations = from.offload.activations;
+  to.offload.activation_layers = from.offload.activation_layers;
+  to.offload.activations_overlap = from.offload.activations_overlap;
+}
+
 // A run changes no step: plans that differ in it alone have the same numbers.
 void copy_nothing(const TrainingRecipe&, TrainingRecipe&) {}
 
@@ -80,7 +86,7 @@ constexpr std::array kTrainingKeys = {
                 .value = count_of<&T::sequence_length>},
     TrainingKey{"optimizer",
                 "adamw, sgd, adafactor, muon, or {kind: muon, steps: 5, momentum_dtype: fp32, "
-                "adamw: {moments: bf16}, offload: true}",
+                "adamw: {moments: bf16}, offload: true, paged: false}",
                 "", copy_member<&T::optimizer>},
     TrainingKey{"dropout", "after attention, softmax and MLP, as GPT-3 has it", "",
                 copy_member<&T::dropout>},
@@ -88,12 +94,18 @@ constexpr std::array kTrainingKeys = {
                 "{length: tokens, lengths: fixed or geometric, packed: true} in a sequence", "",
                 copy_member<&T::documents>},
     TrainingKey{"lora",
-                "{rank: 16, targets: [qkv, o], dropout: false}: adapters beside frozen matrices",
+                "{rank: 16, targets: [qkv, o], dropout: false, base_weights: nf4}: adapters beside "
+                "frozen matrices",
                 "", copy_part<&T::weights, &TrainedWeights::lora>},
     TrainingKey{.name = "frozen",
                 .meaning = "parts without weight gradients, or all, which is usual with lora",
                 .copy = copy_part<&T::weights, &TrainedWeights::frozen>,
                 .one_list = OneList::kOfScalars},
+    TrainingKey{
+        "offload",
+        "{parameters: true, activations: true or {layers: 8, overlap: false}} in the host's "
+        "memory",
+        "", copy_member<&T::offload>},
     TrainingKey{.name = "micro_batch_size",
                 .meaning = "sequences of a micro-batch",
                 .option = "--mbs",
@@ -169,8 +181,15 @@ constexpr std::array kInnerKeys = {
                 copy_of_rule<MuonSpec, &MuonSpec::sharding>, names_of<MuonSharding>},
     TrainingKey{"optimizer.master", "what is kept of a parameter beside the copy that runs", "",
                 copy_part<&T::optimizer, &OptimizerSpec::master>, names_of<MasterCopy>},
-    TrainingKey{"optimizer.offload", "true, or {share: 0.5, overlap: true} on the host", "",
+    TrainingKey{"optimizer.offload",
+                "true, or {share: 0.5, overlap: true, states: all, cores: 16} on the host", "",
                 copy_part<&T::optimizer, &OptimizerSpec::offload>},
+    TrainingKey{"optimizer.paged", "moments in managed memory, which makes room", "",
+                copy_part<&T::optimizer, &OptimizerSpec::paged>},
+    TrainingKey{"offload.parameters", "on the host, fetched for each gather", "",
+                copy_part<&T::offload, &HostOffload::parameters>},
+    TrainingKey{"offload.activations", "those that stay for backward, of all layers or of some", "",
+                copy_activation_offload},
     TrainingKey{"lora.rank", "of A and B", "", copy_of_lora<&LoraSpec::rank>},
     TrainingKey{.name = "lora.targets",
                 .meaning = "a list of the matrices that have an adapter",
@@ -178,6 +197,8 @@ constexpr std::array kInnerKeys = {
                 .values = names_of<LoraTarget>,
                 .one_list = OneList::kOfScalars},
     TrainingKey{"lora.dropout", "of what adapters read", "", copy_of_lora<&LoraSpec::dropout>},
+    TrainingKey{"lora.base_weights", "format in memory of what adapters stand beside", "",
+                copy_of_lora<&LoraSpec::base_weights>, names_of<BaseWeights>},
     TrainingKey{"interruptions.mtbf_per_gpu", "mean time between failures of the job, times GPUs",
                 "", copy_nothing},
     TrainingKey{"interruptions.checkpoint", "{write: 60 s, interval: 30 min}", "", copy_nothing},

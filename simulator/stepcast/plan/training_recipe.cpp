@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 5> kTrainingDtypeNames = {"bf16", "fp16",
 
 constexpr Range<std::int64_t> kSequence{1, 1 << 28};
 constexpr Range<std::int64_t> kBatch{1, 1 << 30};
+constexpr Range<std::int64_t> kOffloadedLayers{1, 10'000};
 
 // A list of names of `E`. Problems are told of `key`.
 template <typename E>
@@ -187,8 +188,35 @@ std::optional<LoraSpec> read_lora(MappingReader& reader) {
     lora.targets = {LoraTarget::kQ, LoraTarget::kV};  // as PEFT has them for Llama
   }
   lora.dropout = mapping->optional_flag("dropout").value_or(false);
+  lora.base_weights =
+      mapping->optional_choice("base_weights", enum_names<BaseWeights>(), lora.base_weights);
   mapping->finish();
   return lora;
+}
+
+// Activations are a flag, or {layers: 40, overlap: false}.
+HostOffload read_host_offload(MappingReader& reader) {
+  HostOffload offload;
+  std::optional<MappingReader> mapping = reader.optional_mapping("offload");
+  if (!mapping) {
+    return offload;
+  }
+  offload.parameters = mapping->optional_flag("parameters").value_or(false);
+  if (const ConfigNode* activations = mapping->take("activations")) {
+    if (activations->kind == ConfigNode::Kind::kMapping) {
+      MappingReader some(*activations, mapping->path_of("activations"), mapping->diagnostics());
+      if (const ConfigNode* layers = some.take("layers")) {
+        offload.activation_layers = some.count("layers", *layers, kOffloadedLayers).value_or(0);
+      }
+      offload.activations_overlap = some.optional_flag("overlap").value_or(true);
+      offload.activations = true;
+      some.finish();
+    } else {
+      offload.activations = mapping->flag("activations", *activations).value_or(false);
+    }
+  }
+  mapping->finish();
+  return offload;
 }
 
 // `all`, or a list of parts.
@@ -215,6 +243,12 @@ TrainingRecipe read_recipe(MappingReader& reader) {
   training.dropout = reader.optional_flag("dropout").value_or(false);
   training.documents = read_documents(reader);
   training.weights = read_weights(reader);
+  training.offload = read_host_offload(reader);
+  const bool packed =
+      training.weights.lora && training.weights.lora->base_weights != BaseWeights::kBf16;
+  if (packed && is_quantized(training.dtype)) {
+    reader.error("dtype", "must be of 16 bits where lora.base_weights has fewer");
+  }
   return training;
 }
 
@@ -280,11 +314,35 @@ void write_weights(const TrainedWeights& weights, ConfigWriter& writer) {
     writer.field("rank", weights.lora->rank);
     writer.field("targets", written_names(weights.lora->targets));
     writer.field("dropout", weights.lora->dropout);
+    if (weights.lora->base_weights != BaseWeights::kBf16) {
+      writer.field("base_weights", name(weights.lora->base_weights));
+    }
     writer.end();
   }
   if (weights.frozen) {
     writer.field("frozen", written_names(*weights.frozen));
   }
+}
+
+void write_host_offload(const HostOffload& offload, ConfigWriter& writer) {
+  if (!offload.any()) {
+    return;
+  }
+  writer.begin("offload");
+  if (offload.parameters) {
+    writer.field("parameters", true);
+  }
+  if (offload.activation_layers > 0 || !offload.activations_overlap) {
+    writer.begin("activations");
+    if (offload.activation_layers > 0) {
+      writer.field("layers", offload.activation_layers);
+    }
+    writer.field("overlap", offload.activations_overlap);
+    writer.end();
+  } else if (offload.activations) {
+    writer.field("activations", true);
+  }
+  writer.end();
 }
 
 }  // namespace
@@ -306,6 +364,7 @@ ConfigNode written_training(const TrainingRecipe& training) {
     writer.end();
   }
   write_weights(training.weights, writer);
+  write_host_offload(training.offload, writer);
   return writer.take();
 }
 

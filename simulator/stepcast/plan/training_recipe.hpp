@@ -82,6 +82,28 @@ struct RecomputeSpec {
   bool operator==(const RecomputeSpec&) const = default;
 };
 
+// What lies in the host's memory between its uses, and travels over the link to the device.
+struct HostOffload {
+  // Parameters, as the plan shards them: fetched for each gather of a unit (DeepSpeed's
+  // offload_param, FSDP's cpu_offload).
+  bool parameters = false;
+  // Tensors that stay for backward: all that the recipe's recomputation leaves. Checkpoints with
+  // recompute: full (DeepSpeed's cpu_checkpointing), else every saved tensor (torchtune's and TRL's
+  // OffloadActivations).
+  bool activations = false;
+  // The first layers of each stage whose activations go (Megatron's cpu_offloading_num_layers); 0:
+  // all.
+  std::int64_t activation_layers = 0;
+  // They travel beside the computation, on a stream of their own: torchtune's and TRL's,
+  // DeepSpeed's since 858e91ee of 2026-08-21. Else the pass stands still meanwhile, as with
+  // PyTorch's save_on_cpu and checkpoint_wrapper's offload_to_cpu, which copy on the stream that
+  // computes, and DeepSpeed before (Tensor.cpu, which has no pinned memory either).
+  bool activations_overlap = true;
+
+  [[nodiscard]] bool any() const { return parameters || activations; }
+  bool operator==(const HostOffload&) const = default;
+};
+
 struct TrainingRecipe {
   std::int64_t sequence_length = 0;
   std::int64_t micro_batch_size = 1;
@@ -92,6 +114,7 @@ struct TrainingRecipe {
   bool dropout = false;    // GPT-3 style: after attention, softmax and MLP
   Documents documents;     // in a sequence; a library with a mask for them keeps them apart
   TrainedWeights weights;  // the keys `lora` and `frozen`
+  HostOffload offload;
   bool operator==(const TrainingRecipe&) const = default;
 };
 

@@ -122,4 +122,26 @@ double share_on_device(const OptimizerSpec& optimizer, const SoftwareSpec& softw
   return offload ? 1.0 - offload->share : 1.0;
 }
 
+bool gradients_leave_at_once(const OptimizerSpec& optimizer, const ParallelPlan& plan,
+                             const SoftwareSpec& software) {
+  const std::optional<OptimizerOffload> offload = offload_of(optimizer, software);
+  return offload && offload->states == OffloadedStates::kAll &&
+         (plan.zero >= 2 || plan.replicas() == 1);
+}
+
+SharesOnDevice shares_on_device(const OptimizerSpec& optimizer, const ParallelPlan& plan,
+                                const SoftwareSpec& software) {
+  SharesOnDevice shares;
+  if (const std::optional<OptimizerOffload> offload = offload_of(optimizer, software)) {
+    const double rest = 1.0 - offload->share;
+    shares.moments = rest;
+    shares.master = offload->states == OffloadedStates::kMoments ? 1.0 : rest;
+    shares.gradients = gradients_leave_at_once(optimizer, plan, software) ? rest : 1.0;
+  }
+  if (optimizer.paged) {
+    shares.moments = 0.0;
+  }
+  return shares;
+}
+
 }  // namespace stepcast

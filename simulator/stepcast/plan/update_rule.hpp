@@ -45,7 +45,21 @@ std::optional<UpdateRule> matrix_rule(const OptimizerSpec& optimizer, const Para
 // What of the optimizer is on the host: as the recipe says, or all of it by the software set.
 std::optional<OptimizerOffload> offload_of(const OptimizerSpec& optimizer,
                                            const SoftwareSpec& software);
-// The share that stays on the device.
+// The share of the parameters that the device updates.
 double share_on_device(const OptimizerSpec& optimizer, const SoftwareSpec& software);
+
+// The shares of what belongs to the optimizer that lie on the device. Paged moments count as none
+// of it: they are outside of the allocator and make room (schedule/host_launches.hpp, paging_time).
+struct SharesOnDevice {
+  double master = 1.0;
+  double moments = 1.0;
+  double gradients = 1.0;
+};
+SharesOnDevice shares_on_device(const OptimizerSpec& optimizer, const ParallelPlan& plan,
+                                const SoftwareSpec& software);
+// Whether gradients go to the host as soon as they are reduced, after every micro-batch: where each
+// rank has only its shard of them, or there is but one. Else they are whole until the last one.
+bool gradients_leave_at_once(const OptimizerSpec& optimizer, const ParallelPlan& plan,
+                             const SoftwareSpec& software);
 
 }  // namespace stepcast

@@ -13,13 +13,24 @@ class ShardTraffic {
   ShardTraffic(const ParallelPlan& plan, const LocalParameters& parameters)
       : plan_(plan), parameters_(parameters.trained()), all_(parameters) {}
 
-  // Of what is trained, and of what is frozen with `frozen` bytes an element.
-  void gather_all(OpId id, Bytes element, Bytes frozen, OpList& ops) const {
-    add_one(id, CollectiveOp::kAllGather, parameters_.dense * element + all_.frozen_dense * frozen,
-            plan_.sharing_group(), ops);
+  // Of what is trained, of what is frozen with `frozen` bytes an element, and of what of that is
+  // packed with `packed`.
+  struct Elements {
+    Bytes trained;
+    Bytes frozen;
+    Bytes packed;
+  };
+  void gather_all(OpId id, const Elements& bytes, OpList& ops) const {
+    const auto moved = [&bytes](double trained, double frozen, double packed) {
+      return trained * bytes.trained + (frozen - packed) * bytes.frozen + packed * bytes.packed;
+    };
+    add_one(id, CollectiveOp::kAllGather,
+            moved(parameters_.dense, all_.frozen_dense, all_.packed_dense), plan_.sharing_group(),
+            ops);
     if (plan_.fsdp_experts) {
       add_one(id, CollectiveOp::kAllGather,
-              parameters_.expert * element + all_.frozen_expert * frozen, plan_.edp_group(), ops);
+              moved(parameters_.expert, all_.frozen_expert, all_.packed_expert), plan_.edp_group(),
+              ops);
     }
   }
 
@@ -201,8 +212,11 @@ LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameter
          Block::kDataParallel});
   }
   if (plan.zero == 3) {
-    shards.gather_all(OpId::kFsdpGather, kSixteenBits,
-                      context.software.gathered_frozen(context.training.dtype), traffic.gather);
+    const std::optional<LoraSpec>& lora = context.training.weights.lora;
+    shards.gather_all(OpId::kFsdpGather,
+                      {kSixteenBits, context.software.gathered_frozen(context.training.dtype),
+                       Bytes(bytes_of(lora ? lora->base_weights : BaseWeights::kBf16))},
+                      traffic.gather);
   } else if (plan.zero > 0 && !broadcasts_parameters(context) && !gathers_at_once(context)) {
     shards.add(OpId::kDpGather, CollectiveOp::kAllGather, kSixteenBits, traffic.gather);
   }

@@ -6,6 +6,7 @@
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
 #include "stepcast/base/sum.hpp"
+#include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/plan/update_rule.hpp"
 #include "stepcast/schedule/step_clock.hpp"
 
@@ -199,25 +200,64 @@ Seconds HostLaunches::updating(const ParallelPlan& plan, std::int64_t layers) co
   return static_cast<double>(layers) * (in_units ? host_.unit_update : host_.update_call);
 }
 
+namespace {
+
+constexpr Bytes kFullPrecision{4};
+
+// What the cores of one device move while they update.
+BytesPerSecond update_rate(const ClusterSpec& cluster, const OptimizerOffload& offload) {
+  const HostSpec& host = cluster.host;
+  const double devices = real(std::min(cluster.gpus_per_node, cluster.gpus()));
+  const bool scales = offload.cores && host.update_cores > 0;
+  const double cores = scales ? real(*offload.cores) / real(host.update_cores) : 1.0;
+  return min(cores * *host.update_memory, (1.0 / devices) * *host.node_memory);
+}
+
+}  // namespace
+
 Seconds offload_time(const StepContext& context, const HeldWeights& held) {
   const ExpansionContext& expansion = context.expansion;
   const SoftwareSpec& software = expansion.software;
   const OptimizerSpec& optimizer = expansion.training.optimizer;
   const std::optional<OptimizerOffload> offload = offload_of(optimizer, software);
   const HostSpec& host = context.cluster.host;
-  if (!offload || !host.device_link || !host.update_memory || !host.node_memory) {
-    return {};
-  }
+  const std::optional<BytesPerSecond> link = context.cluster.host_link();
   const UpdateRule rule = elementwise_rule(optimizer, expansion.plan, software);
-  const double elements = offload->share * updated_elements(expansion, held.parameters.trained());
   const Bytes parameter =
       shards_are_master(expansion.plan, software) ? rule.parameter : software.states.parameter;
-  const double devices = real(std::min(context.cluster.gpus_per_node, context.cluster.gpus()));
-  const BytesPerSecond cores = min(*host.update_memory, (1.0 / devices) * *host.node_memory);
-  const Seconds to_host = elements * software.states.gradient / *host.device_link;
-  const Seconds to_device = elements * parameter / *host.device_link;
-  const Seconds update = elements * compulsory_passes(rule.kernel).forward * rule.element / cores;
+  const double updated = updated_elements(expansion, held.parameters.trained());
+  const bool parameters_stay = expansion.training.offload.parameters;
+  if (!offload || !link || !host.update_memory || !host.node_memory) {
+    return parameters_stay && link ? updated * parameter / *link : Seconds{};
+  }
+  const double elements = offload->share * updated;
+  const bool takes_all = offload->states == OffloadedStates::kAll;
+  const bool takes_moments = offload->states == OffloadedStates::kMoments;
+  const Bytes back = takes_moments && rule.master > Bytes{} ? rule.master : parameter;
+  const Bytes more =
+      takes_all ? 2.0 * software.states.gradient + kFullPrecision + parameter : Bytes{};
+  const Bytes moved = compulsory_passes(rule.kernel).forward * rule.element + more;
+  const Seconds to_host = takes_all ? Seconds{} : elements * software.states.gradient / *link;
+  const Seconds to_device = parameters_stay ? Seconds{} : elements * back / *link;
+  const Seconds update = elements * moved / update_rate(context.cluster, *offload);
   return offload->overlap ? max(update, max(to_host, to_device)) : to_host + update + to_device;
+}
+
+Seconds paging_time(const StepContext& context, const HeldWeights& held) {
+  const ExpansionContext& expansion = context.expansion;
+  const OptimizerSpec& optimizer = expansion.training.optimizer;
+  const std::optional<BytesPerSecond> link = context.cluster.host_link();
+  if (!optimizer.paged || !link) {
+    return {};
+  }
+  const UpdateRule rule = elementwise_rule(optimizer, expansion.plan, expansion.software);
+  const Bytes moments = updated_elements(expansion, held.parameters.trained()) * rule.states;
+  Bytes used;
+  for (const StageMemory& stage : memory_by_stage(expansion)) {
+    used = max(used, stage.used());
+  }
+  const Bytes lacking = used + moments - context.cluster.device.hbm.capacity;
+  return 2.0 * max(Bytes{}, min(moments, lacking)) / *link;
 }
 
 }  // namespace stepcast

@@ -59,15 +59,35 @@ class HostLaunches {
 
 // How long a device waits for the host that updates a share of its parameters.
 //
-//   d = n g / L, h = n p / L, u = n b / min(C, M / G)   d + u + h, or the longest if they overlap
+//   d = n g / L, h = n p / L, u = n b / min(C k / K, M / G)
+//   d + u + h, or the longest if they overlap
 //
-// with n parameters of g bytes of gradient, p bytes of the copy that kernels read, and b bytes that
+// with n parameters of g bytes of gradient, p bytes of the copy that comes back, and b bytes that
 // an update moves in the host's memory (plan/update_rule.hpp); L the link of a device to the host
-// in either direction, C what the cores of one device move while they update, M what those of all
-// G devices of a node do (hardware/cluster_spec.hpp). The host begins when gradients are reduced;
-// overlap is parameter by parameter, its ramp left out (Megatron's
+// in either direction, C what K cores of one device move while they update, k of them that do, M
+// what those of all G devices of a node move (hardware/cluster_spec.hpp). The host begins when
+// gradients are reduced; overlap is parameter by parameter, its ramp left out (Megatron's
 // core/optimizer/cpu_offloading/hybrid_optimizer.py). Of a pipeline rank that holds these weights;
 // zero where the device updates all.
+//
+// By OffloadedStates p and d differ:
+//   moments    the fp32 copy of the device is what the host updates: p is 4
+//   all        d is part of the backward passes (schedule/host_transfers.hpp), and the host makes
+//              three passes more: gradients scaled in place (8 bytes), the new copy of 16 bits made
+//              (4 and p) (DeepSpeed edaa7221, runtime/zero/stage_1_and_2.py, step:
+//              unscale_and_clip_grads and param_buffer_of_bit16_for_cpu_offload_groups)
+// h is nothing where the parameters stay on the host. Where those do and the device updates, the
+// new ones go down.
 Seconds offload_time(const StepContext& context, const HeldWeights& held);
+
+// How long a device waits for paged moments that have left it: bitsandbytes takes them from managed
+// memory (functional.py, get_paged; 95f9af30), whose pages go to the host when something else needs
+// their place, and come back when the update reads them:
+//
+//   2 max(0, min(S, U + S - H)) / L
+//
+// with S bytes of moments on a rank, U what the fullest rank uses without them, H its capacity.
+// Pages move on a fault, by at most as much as a link carries: a lower bound.
+Seconds paging_time(const StepContext& context, const HeldWeights& held);
 
 }  // namespace stepcast

@@ -129,7 +129,9 @@ struct LayerFloor::HeldUnit {
 
 std::vector<LayerFloor::HeldUnit> LayerFloor::held_units(const StepContext& context) const {
   const ExpansionContext& expansion = context.expansion;
-  const double on_device = share_on_device(expansion.training.optimizer, expansion.software);
+  const SharesOnDevice shares =
+      shares_on_device(expansion.training.optimizer, expansion.plan, expansion.software);
+  const double stays = expansion.training.offload.activations ? 0.0 : 1.0;
   const RecomputeSpec& recompute = expansion.training.recompute;
   const bool runs = recompute.method == RecomputeMethod::kUniform && recompute.layer_list.empty();
   const Bytes input = (1.0 / (runs ? real(recompute.layers) : 1.0)) * layer_input(expansion);
@@ -138,9 +140,10 @@ std::vector<LayerFloor::HeldUnit> LayerFloor::held_units(const StepContext& cont
     const BuiltStage& built = configuration_.built(unit.stage);
     const StageHolding own = stage_holding(expansion, built);
     const BuiltLayer& layer = built.layers.front();
-    const Bytes kept = total(layer.ops->kept);
-    held.push_back({{own.states.parameters + own.budget.gathered + on_device * own.states.optimizer,
-                     own.gradients, kept, min(input, kept)},
+    const Bytes kept = stays * total(layer.ops->kept);
+    const StateMemory here = on_device(expansion, own.states);
+    held.push_back({{here.parameters + own.budget.gathered + here.optimizer,
+                     shares.gradients * own.gradients, kept, min(input, kept)},
                     moved_for(layer.parameters, context),
                     reduced_once(layer.parameters, context),
                     own.budget.recomputed + own.budget.workspace + own.budget.gathered_layers +

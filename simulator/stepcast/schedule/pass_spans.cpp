@@ -177,6 +177,11 @@ PassSpans::PassSpans(const StepContext& context)
     : context_(context),
       operators_(step_operators(context.expansion)),
       tasks_(price_step(operators_, context, &noted_.ops)) {
+  StageBuilder builder;
+  for (std::size_t i = 0; i < operators_.stages.size(); ++i) {
+    traffic_.push_back(
+        host_traffic(context.expansion, context.cluster, builder.stage(context.expansion, i)));
+  }
   note_places();
 }
 

@@ -76,7 +76,8 @@ class PassSpans {
 
  private:
   [[nodiscard]] StageProgram program(std::size_t stage) const {
-    return {tasks_, operators_.stages[stage], operators_.rule, context_.expansion.software};
+    return {tasks_, operators_.stages[stage], operators_.rule, context_.expansion.software,
+            traffic_[stage]};
   }
   void note_places();
   void note(const TaskList& tasks, const OpPlace& place);
@@ -89,6 +90,7 @@ class PassSpans {
   StepOps noted_;
   StepTasks tasks_;
   std::vector<bool> weight_gradient_;  // of `noted_.ops`
+  std::vector<HostTraffic> traffic_;   // of plan.stages
 };
 
 }  // namespace stepcast

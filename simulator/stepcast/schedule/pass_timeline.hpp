@@ -11,6 +11,7 @@
 // communication behind; the others repeat that.
 #pragma once
 
+#include "stepcast/schedule/host_transfers.hpp"
 #include "stepcast/schedule/layer_prices.hpp"
 #include "stepcast/schedule/rank_streams.hpp"
 
@@ -55,6 +56,7 @@ struct StageProgram {
   const std::vector<LayerRun>& runs;
   TrafficRule rule;
   const SoftwareSpec& software;
+  HostTraffic traffic{};
 };
 
 // How long the gathers of a stage's parameters take before its first forward: of the first layer,

@@ -82,7 +82,8 @@ StageProgram SolvedConfiguration::AtClock::program(std::size_t stage, const Step
       priced_[run.layer] = true;
     }
   }
-  return {tasks_, runs, configuration_->rule_, context.expansion.software};
+  return {tasks_, runs, configuration_->rule_, context.expansion.software,
+          host_traffic(context.expansion, context.cluster, configuration_->stages_[stage].built)};
 }
 
 const SolvedStage& SolvedConfiguration::AtClock::stage(std::size_t stage,

@@ -160,8 +160,10 @@ TimeBreakdown exposed(const PassTotals& pass, const UniformOverlap& overlap,
   return breakdown;
 }
 
-PassTime forward_of(const StageProgram& program, const PassPlace& place, const StepContext& context,
-                    std::vector<StreamSpan>* record) {
+namespace {
+
+PassTime computed_forward(const StageProgram& program, const PassPlace& place,
+                          const StepContext& context, std::vector<StreamSpan>* record) {
   if (!context.expansion.plan.uniform) {
     return forward_pass(program, place, record);
   }
@@ -180,8 +182,8 @@ PassTime forward_of(const StageProgram& program, const PassPlace& place, const S
   return time;
 }
 
-PassTime backward_of(const StageProgram& program, const PassPlace& place,
-                     const StepContext& context, std::vector<StreamSpan>* record) {
+PassTime computed_backward(const StageProgram& program, const PassPlace& place,
+                           const StepContext& context, std::vector<StreamSpan>* record) {
   if (!context.expansion.plan.uniform) {
     return backward_pass(program, place, record);
   }
@@ -208,6 +210,27 @@ PassTime backward_of(const StageProgram& program, const PassPlace& place,
     UniformSpans(program, place).backward(time, *record);
   }
   return time;
+}
+
+// The pass goes on when what it moves to and from the host is where it belongs.
+PassTime with_transfers(PassTime pass, const LinkBytes& bytes, const HostTraffic& traffic) {
+  pass.spent.host += waiting_for_link(bytes, traffic.link, pass.duration());
+  return pass;
+}
+
+}  // namespace
+
+PassTime forward_of(const StageProgram& program, const PassPlace& place, const StepContext& context,
+                    std::vector<StreamSpan>* record) {
+  return with_transfers(computed_forward(program, place, context, record), program.traffic.forward,
+                        program.traffic);
+}
+
+PassTime backward_of(const StageProgram& program, const PassPlace& place,
+                     const StepContext& context, std::vector<StreamSpan>* record) {
+  const HostTraffic& traffic = program.traffic;
+  return with_transfers(computed_backward(program, place, context, record),
+                        place.last ? traffic.last_backward : traffic.backward, traffic);
 }
 
 StageTime stage_time(const StageProgram& program, const StepContext& context,

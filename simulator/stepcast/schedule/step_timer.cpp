@@ -149,6 +149,7 @@ class Assembly {
       layers += plan_.stages[stage].layers;
     }
     OptimizerTime time = prices_.optimizer(weights, context_);
+    time.spent.host += paging_time(context_, weights);
     const Seconds lead = stages_[rank_stages_[rank * chunks_].stage]->time.last_backward.host_lead;
     const Seconds launching = host_.updating(plan_, layers) - max(Seconds{}, lead);
     time.spent.host += max(Seconds{}, launching - time.spent.total());

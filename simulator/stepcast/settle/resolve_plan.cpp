@@ -33,11 +33,18 @@ class Resolver {
     constexpr std::array<Step, 6> kOfDegrees = {&Resolver::check_device,   &Resolver::check_weights,
                                                 &Resolver::copy_degrees,   &Resolver::divide_world,
                                                 &Resolver::divide_experts, &Resolver::divide_batch};
-    constexpr std::array<Step, 11> kOthers = {
-        &Resolver::settle_order,    &Resolver::settle_context,          &Resolver::settle_exchange,
-        &Resolver::divide_model,    &Resolver::check_recomputed_layers, &Resolver::divide_context,
-        &Resolver::settle_sharding, &Resolver::check_precision,         &Resolver::check_optimizer,
-        &Resolver::settle_pipeline, &Resolver::settle_primitives};
+    constexpr std::array<Step, 12> kOthers = {&Resolver::settle_order,
+                                              &Resolver::settle_context,
+                                              &Resolver::settle_exchange,
+                                              &Resolver::divide_model,
+                                              &Resolver::check_recomputed_layers,
+                                              &Resolver::divide_context,
+                                              &Resolver::settle_sharding,
+                                              &Resolver::check_precision,
+                                              &Resolver::check_optimizer,
+                                              &Resolver::check_offload,
+                                              &Resolver::settle_pipeline,
+                                              &Resolver::settle_primitives};
     const bool open = take(kOfDegrees, wanted);
     result_.refused_by_degrees = !result_.reasons.empty();
     if (open) {
@@ -263,10 +270,33 @@ class Resolver {
       refuse({"muon: no host iterates on matrices; leave memory.optimizer_on_host out"});
     }
     const HostSpec& host = cluster_.host;
-    const bool known = host.device_link && host.update_memory && host.node_memory;
+    const bool link = cluster_.host_link().has_value();
+    const bool known = link && host.update_memory && host.node_memory;
     if (optimizer.offload && !known) {
       refuse({"optimizer: offload needs device_link, update_memory and node_memory of the host " +
               host.name});
+    }
+    if (optimizer.offload && optimizer.offload->cores && host.update_cores == 0) {
+      refuse({"optimizer: offload.cores needs update_cores of the host " + host.name});
+    }
+  }
+
+  void check_offload() {
+    const ParallelPlan& plan = result_.plan;
+    const bool parameters = training_.offload.parameters;
+    if ((training_.optimizer.paged || training_.offload.any()) && !cluster_.host_link()) {
+      refuse({"training.offload and optimizer.paged need device_link of the host " +
+              cluster_.host.name});
+    }
+    if (parameters && plan.zero != 3) {
+      refuse(
+          {"training.offload: parameters on the host are fetched for each use of a unit of full "
+           "sharding; set zero",
+           of_plan(" = 3")});
+    } else if (parameters && !plan.fsdp_reshard) {
+      refuse(
+          {"training.offload: fsdp_reshard: false keeps parameters on the device that are to lie "
+           "on the host"});
     }
   }
 

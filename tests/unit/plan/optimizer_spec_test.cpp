@@ -52,13 +52,19 @@ TEST_CASE("an optimizer is a name, or a mapping that says more", "[unit]") {
   CHECK(parse("{kind: adamw, offload: {share: 0.5, overlap: true}}").offload ==
         OptimizerOffload{0.5, true});
   CHECK_FALSE(parse("{kind: adamw, offload: false}").offload);
+  const OptimizerOffload deepspeed =
+      *parse("{kind: adamw, offload: {states: all, cores: 4}}").offload;
+  CHECK(deepspeed == OptimizerOffload{1.0, false, OffloadedStates::kAll, 4});
+  CHECK(parse("{kind: adamw, moments: 8bit, paged: true}").paged);
 }
 
 TEST_CASE("what is written of an optimizer reads the same", "[unit]") {
   for (const std::string text :
        {"adamw", "sgd", "adafactor", "muon", "{kind: adamw, moments: 8bit, master: none}",
         "{kind: adamw, first_moment: fp8, second_moment: fp16, offload: true}",
-        "{kind: sgd, momentum_dtype: none}", "{kind: adafactor, momentum_dtype: bf16}",
+        "{kind: adamw, offload: {share: 0.5, states: moments, cores: 8}}",
+        "{kind: adamw, moments: 8bit, paged: true}", "{kind: sgd, momentum_dtype: none}",
+        "{kind: adafactor, momentum_dtype: bf16}",
         "{kind: muon, steps: 7, sharding: all_to_all, adamw: {moments: 8bit}}"}) {
     ConfigWriter writer;
     writer.field("optimizer", written_optimizer(parse(text)));
@@ -81,6 +87,12 @@ TEST_CASE("each kind has keys of its own, and others are refused with the neares
   CHECK_THAT(problems("{kind: muon, steps: 0}"), test::contains_text("steps"));
   CHECK_THAT(problems("{kind: muon, offload: true}"), test::contains_text("left out of muon"));
   CHECK_THAT(problems("{kind: adamw, moments: int4}"), test::contains_text("8bit"));
+  CHECK_THAT(problems("{kind: adamw, offload: {states: moment}}"), test::contains_text("moments"));
+  CHECK_THAT(problems("{kind: adamw, offload: {cores: 0}}"), test::contains_text("cores"));
+  CHECK_THAT(problems("{kind: sgd, paged: true}"),
+             test::contains_text("left out of any optimizer"));
+  CHECK_THAT(problems("{kind: adamw, paged: true, offload: true}"),
+             test::contains_text("left out beside offload"));
 }
 
 // Software whose states are fp32: 4 of a master copy and 4 of each moment.

@@ -112,13 +112,32 @@ TEST_CASE("Every problem of an adapter is named, with its place", "[unit]") {
 TEST_CASE("A recipe with adapters is written as it is read", "[unit]") {
   for (const std::string keys :
        {"lora: {rank: 16, targets: [qkv, o], dropout: true}",
-        "lora: {rank: 2, targets: [up]}, frozen: [mlp]", "frozen: [head]"}) {
+        "lora: {rank: 2, targets: [up]}, frozen: [mlp]", "frozen: [head]",
+        "lora: {rank: 2, targets: [up], base_weights: nf4_double}", "offload: {parameters: true}",
+        "offload: {activations: true}", "offload: {activations: {overlap: false}}",
+        "offload: {parameters: true, activations: {layers: 8}}"}) {
     const TrainingRecipe training = recipe(keys);
     Diagnostics diagnostics;
     const ConfigNode written = written_training(training);
     CHECK(read_training(MappingReader(written, "training", diagnostics)) == training);
     diagnostics.throw_if_any();
   }
+}
+
+TEST_CASE("What goes to the host is read, layers of activations too", "[unit]") {
+  CHECK_FALSE(recipe("dtype: bf16").offload.any());
+  CHECK(recipe("offload: {parameters: true}").offload == HostOffload{true, false});
+  CHECK(recipe("offload: {activations: {layers: 40}}").offload == HostOffload{false, true, 40});
+  CHECK_THAT(problems("offload: {activations: {layers: 0}}"), contains_text("layers"));
+  CHECK_THAT(problems("offload: {activation: true}"), contains_text("did you mean 'activations'"));
+}
+
+TEST_CASE("Packed weights are made 16 bits, and no fewer", "[unit]") {
+  CHECK(recipe("lora: {rank: 4, base_weights: int8}").weights.lora->base_weights ==
+        BaseWeights::kInt8);
+  CHECK_THAT(problems("lora: {rank: 4, base_weights: int4}"), contains_text("did you mean 'int8'"));
+  CHECK_THAT(problems("dtype: fp8, lora: {rank: 4, base_weights: nf4}"),
+             contains_text("must be of 16 bits"));
 }
 
 }  // namespace
