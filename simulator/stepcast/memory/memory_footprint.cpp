@@ -114,7 +114,7 @@ class RankPeak {
     fixed_.parameters += stage.states.parameters;
     fixed_.optimizer += on_device_ * stage.states.optimizer;
     add(stage.matrices, 1, matrices_);
-    fixed_.gradients += stage.dummy_gradients / real(plan().vpp);
+    fixed_.gradients += stage.dummy_gradients / real(plan().vpp) + stage.replica_buckets;
     all_parameters_ += stage.parameters;
     if (rules().gradients_stay) {
       fixed_.gradients += stage.gradients;

@@ -84,13 +84,16 @@ bool trains_head(const ExpansionContext& context) {
 void add_loss(const ExpansionContext& context, StageBudget& budget) {
   const MemoryRules& rules = context.software.memory;
   const bool eager = context.software.cross_entropy == Implementation::kEager;
-  const Bytes at_loss = rules.logit_at_loss.value_or(eager ? rules.logit_at_eager_loss : Bytes(4));
+  const Bytes one_rank = rules.logit_at_loss.value_or(eager ? rules.logit_at_eager_loss : Bytes(4));
+  const Bytes at_loss =
+      context.plan.tp > 1 ? max(one_rank, rules.logit_at_parallel_loss.value_or(one_rank)) : one_rank;
   const Bytes at_head = rules.logit_at_head.value_or(Bytes(2));
   const double logits =
       real(context.tokens() * local_vocabulary(context.model, context.plan, context.software)) /
       real(rules.loss_chunks);
   // The normed input of the head, all of it under sequence parallelism, and its gradient.
-  const Bytes input = 2.0 * real(context.tokens() * context.model.hidden) * kSixteenBits;
+  const Bytes input = 2.0 * real(context.tokens() * context.model.hidden) * kSixteenBits +
+                      (context.in_autocast() ? head_elements(context) * kSixteenBits : Bytes{});
   const Bytes weight_gradient =
       trains_head(context) ? head_elements(context) * kSixteenBits : Bytes{};
   budget.loss = logits * at_loss + input;
@@ -263,6 +266,11 @@ Bytes frozen_bytes(const SoftwareSpec& software, Dtype dtype, Bytes trained) {
   return software.converts_frozen(dtype) ? size_of(dtype) : trained;
 }
 
+Bytes replica_buckets(const ExpansionContext& context, double trained) {
+  const bool replicated = context.plan.zero == 0 && context.plan.replicas() > 1;
+  return replicated ? trained * context.software.memory.replica_buckets : Bytes{};
+}
+
 // As many ranks share a parameter and the copies of it.
 Bytes stacked_copies(const LocalParameters& parameters, const ExpansionContext& context) {
   const Bytes copies = context.software.memory.stacked_copies;
@@ -323,6 +331,7 @@ StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& st
         state_memory(computed_last(stage), context.plan, context.software).gradients;
   }
   holding.dummy_gradients = dummy_gradients(context, stage);
+  holding.replica_buckets = replica_buckets(context, trained);
   holding.neighbours = (content.embedding ? 0.0 : 1.0) + (content.loss ? 0.0 : 1.0);
   holding.loss = content.loss;
   return holding;

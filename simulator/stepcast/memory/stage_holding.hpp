@@ -68,6 +68,7 @@ struct StageHolding {
   Bytes gradients;          // of all its weights, as the plan shards them
   Bytes late_gradients;   // of them, those of its fullest layer and of the embedding, which are not
                           // there while the backward of the last such layer runs
+  Bytes replica_buckets;  // that live all the time
   Bytes dummy_gradients;  // of one micro-batch through all of a rank's stages
   double neighbours = 0.0;  // stages that it receives from: activations, gradients
   bool loss = false;

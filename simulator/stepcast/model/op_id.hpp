@@ -20,6 +20,9 @@ namespace stepcast {
 #define STEPCAST_OPERATORS(ROW)                                                   \
   ROW(kStandalone, "operator") /* of no model: measured or asked for by itself */ \
   ROW(kAttentionNorm, "attention.norm")                                           \
+  ROW(kAutocastInput, "autocast.input")                                           \
+  ROW(kAutocastWeight, "autocast.weight")                                         \
+  ROW(kAutocastGradient, "autocast.gradient")                                     \
   ROW(kAttentionTpIn, "attention.tp_in")                                          \
   ROW(kAttentionGradientSum, "attention.gradient_sum")                            \
   ROW(kAttentionQkv, "attention.qkv")                                             \
@@ -133,6 +136,7 @@ namespace stepcast {
   ROW(kMoeWeightedSum, "moe.weighted_sum")                                        \
   ROW(kExpertsFetchCopies, "experts.fetch_copies")                                \
   ROW(kExpertsReturnGradients, "experts.return_gradients")                        \
+  ROW(kExpertsMask, "experts.mask")                                               \
   ROW(kExpertsCast, "experts.cast")                                               \
   ROW(kExpertsGradientSum, "experts.gradient_sum")                                \
   ROW(kExpertsGateUp, "experts.gate_up")                                          \
@@ -157,6 +161,7 @@ namespace stepcast {
   ROW(kHeadNorm, "head.norm")                                                     \
   ROW(kHeadTpIn, "head.tp_in")                                                    \
   ROW(kHeadOutput, "head.output")                                                 \
+  ROW(kHeadResult, "head.result")                                                 \
   ROW(kHeadCrossEntropy, "head.cross_entropy")                                    \
   ROW(kHeadLossTp, "head.loss_tp")                                                \
   ROW(kMtpEmbedding, "mtp.embedding")                                             \
@@ -178,6 +183,8 @@ namespace stepcast {
   ROW(kDpReplicas, "dp.replicas")                                                 \
   ROW(kDpMirror, "dp.mirror")                                                     \
   ROW(kDpBroadcast, "dp.broadcast")                                               \
+  ROW(kBucketCopyIn, "bucket.copy_in")                                            \
+  ROW(kBucketCopyOut, "bucket.copy_out")                                          \
   ROW(kGradientAccumulate, "gradient.accumulate")                                 \
   ROW(kGradientMean, "gradient.mean")                                             \
   ROW(kGradientCheck, "gradient.check")                                           \

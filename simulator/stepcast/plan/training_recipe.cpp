@@ -215,6 +215,10 @@ TrainingRecipe read_recipe(MappingReader& reader) {
   training.dropout = reader.optional_flag("dropout").value_or(false);
   training.documents = read_documents(reader);
   training.weights = read_weights(reader);
+  if (const ConfigNode* held = reader.take("weights")) {
+    training.weight_format =
+        reader.choice<WeightFormat>("weights", *held, enum_names<WeightFormat>());
+  }
   return training;
 }
 
@@ -306,6 +310,9 @@ ConfigNode written_training(const TrainingRecipe& training) {
     writer.end();
   }
   write_weights(training.weights, writer);
+  if (training.weight_format) {
+    writer.field("weights", name(*training.weight_format));
+  }
   return writer.take();
 }
 
