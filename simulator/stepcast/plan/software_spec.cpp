@@ -106,6 +106,7 @@ void kernel_settings(Settings& software) {
   software.choice("cross_entropy", &SoftwareSpec::cross_entropy);
   software.choice("optimizer", &SoftwareSpec::optimizer);
   software.choice("adapter", &SoftwareSpec::adapter);
+  software.flag("adapter_fp32", &SoftwareSpec::adapter_fp32);
   software.flag("residual_in_norm", &SoftwareSpec::residual_in_norm);
   software.count("attention_copies", &SoftwareSpec::attention_copies, {0, 64});
   software.flag("cuda_graph", &SoftwareSpec::cuda_graph);

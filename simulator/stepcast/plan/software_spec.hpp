@@ -338,6 +338,9 @@ struct SoftwareSpec {
   Implementation cross_entropy = Implementation::kFused;
   Implementation optimizer = Implementation::kFused;
   Implementation adapter = Implementation::kEager;  // dropout, scale and sum around LoRA's products
+  // LoRA's matrices are in fp32 beside a model in 16 bits, and so is the dropout of what A reads
+  // (PEFT, autocast_adapter_dtype): its input is cast up, and back for the product.
+  bool adapter_fp32 = false;
   bool residual_in_norm = false;  // the residual addition runs inside the norm kernel
   // How often queries, keys and values are copied around attention, in both directions: into
   // another layout, out of a merged projection, without padding. Values addressed one by one.
