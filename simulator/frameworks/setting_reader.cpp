@@ -122,7 +122,9 @@ Location FrameworkReader::location(std::string_view name) const {
 }
 
 void FrameworkReader::error(std::string_view name, std::string message) const {
-  diagnostics_->error(location(name), "'" + std::string(name) + "' " + std::move(message));
+  const bool absent = place_of(name) == settings_.size();
+  diagnostics_->error(absent ? Location{file_, 0, 0} : location(name),
+                      "'" + std::string(name) + "' " + std::move(message));
 }
 
 void FrameworkReader::add(ImportOutcome outcome, const Setting& setting, std::string_view ours,

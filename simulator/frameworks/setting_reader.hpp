@@ -106,6 +106,8 @@ class FrameworkReader {
   void assume(std::string ours, std::string value, std::string note);
 
   void error(std::string_view name, std::string message) const;
+  // What is wrong with a key that is not there is told at this file.
+  void tell_absent_at(std::string file) { file_ = std::move(file); }
   void remark(ImportRemark remark) { remarks_.push_back(std::move(remark)); }
 
   // What nobody asked for is an error or a remark, with the nearest key that somebody asked for.
@@ -133,6 +135,7 @@ class FrameworkReader {
   std::vector<Held> settings_;
   std::vector<std::string> asked_;  // every name that was asked for, for suggestions
   std::vector<ImportRemark> remarks_;
+  std::string file_;
   Diagnostics* diagnostics_;
 };
 
