@@ -21,6 +21,15 @@ ImportedExperiment import_by(TrainerDoor door, const ImportInput& input) {
 
 }  // namespace
 
+std::string_view huggingface_door(std::string_view text, const std::string& file) {
+  try {
+    const std::optional<TrainerDoor> door = trainer_door(text, file);
+    return door ? name_of(*door) : std::string_view{};
+  } catch (const ConfigError&) {
+    return {};  // neither YAML nor JSON that can be read
+  }
+}
+
 ImportedExperiment import_deepspeed(const ImportInput& input) {
   return import_by(TrainerDoor::kDeepSpeed, input);
 }

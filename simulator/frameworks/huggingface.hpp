@@ -18,6 +18,9 @@
 
 namespace stepcast {
 
+// The name above under which a text is imported; empty where it is none of these files.
+std::string_view huggingface_door(std::string_view text, const std::string& file);
+
 ImportedExperiment import_deepspeed(const ImportInput& input);
 ImportedExperiment import_accelerate(const ImportInput& input);
 ImportedExperiment import_axolotl(const ImportInput& input);

@@ -268,9 +268,12 @@ class CommandReader {
   void add_file(const std::string& name, const Location& where) {
     const std::optional<std::string> text = text_near(input_, name);
     if (!text) {
-      throw ConfigError(where, "names the file '" + name.substr(0, 100) +
-                                   "', which is not beside the script; put it there, or import it "
-                                   "by itself with the arguments behind it");
+      const std::string unknown = unknown_variables();
+      throw ConfigError(
+          where, "names the file '" + name.substr(0, 100) + "', which is not beside the script" +
+                     (unknown.empty() ? std::string{} : " (nobody sets " + unknown + ")") +
+                     "; put it there, or import it by itself with the arguments "
+                     "behind it");
     }
     add_trainer_text(*text, name, file_);
   }
@@ -301,6 +304,12 @@ class CommandReader {
     return {first, words.end()};
   }
 
+  // Variables that nobody sets, for messages; empty if there are none.
+  [[nodiscard]] std::string unknown_variables() const {
+    return text_list(std::vector<std::string>(script_.unknown.begin(), script_.unknown.end()))
+        .substr(0, 100);
+  }
+
   // LLaMA-Factory takes key=value as well; an option whose value nobody sets is named.
   void add_argument(Setting setting) {
     constexpr std::string_view kWithValue =
@@ -316,17 +325,15 @@ class CommandReader {
       file_.settings.push_back(std::move(setting));
       return;
     }
-    const std::string unknown =
-        text_list(std::vector<std::string>(script_.unknown.begin(), script_.unknown.end()));
-    file_.remarks.push_back(
-        {ImportOutcome::kAssumed,
-         setting.name,
-         "not stated",
-         {},
-         "the script gives it a value that nobody sets" +
-             (unknown.empty() ? std::string{} : ", one of " + unknown.substr(0, 100)) +
-             "; give NAME=VALUE behind the file",
-         setting.value.location()});
+    const std::string unknown = unknown_variables();
+    file_.remarks.push_back({ImportOutcome::kAssumed,
+                             setting.name,
+                             "not stated",
+                             {},
+                             "the script gives it a value that nobody sets" +
+                                 (unknown.empty() ? std::string{} : ", one of " + unknown) +
+                                 "; give NAME=VALUE behind the file",
+                             setting.value.location()});
   }
 
   const ImportInput& input_;

@@ -285,6 +285,37 @@ TrainerFormat trainer_format(std::string_view text, const std::string& file) {
   return format_of(parsed_data(std::string(text), file));
 }
 
+std::optional<TrainerDoor> trainer_door(std::string_view text, const std::string& file) {
+  const auto has = [text](std::string_view word) {
+    return text.find(word) != std::string_view::npos;
+  };
+  switch (trainer_format(text, file)) {
+    case TrainerFormat::kDeepSpeedJson:
+      return TrainerDoor::kDeepSpeed;
+    case TrainerFormat::kAccelerateYaml:
+      return TrainerDoor::kAccelerate;
+    case TrainerFormat::kAxolotl:
+      return TrainerDoor::kAxolotl;
+    case TrainerFormat::kLlamaFactory:
+      return TrainerDoor::kLlamaFactory;
+    case TrainerFormat::kArguments:
+      return TrainerDoor::kTrl;
+    case TrainerFormat::kPython:
+      return has("SFTConfig(") || has("SFTTrainer(") ? std::optional(TrainerDoor::kTrl)
+             : has("TrainingArguments(")             ? std::optional(TrainerDoor::kAccelerate)
+                                                     : std::nullopt;
+    case TrainerFormat::kShell:
+      return has("llamafactory-cli train")         ? std::optional(TrainerDoor::kLlamaFactory)
+             : has("axolotl")                      ? std::optional(TrainerDoor::kAxolotl)
+             : has("trl sft")                      ? std::optional(TrainerDoor::kTrl)
+             : !has("per_device_train_batch_size") ? std::nullopt
+             : has("deepspeed")                    ? std::optional(TrainerDoor::kDeepSpeed)
+                                                   : std::optional(TrainerDoor::kAccelerate);
+    default:
+      return std::nullopt;
+  }
+}
+
 std::vector<Setting> flat_settings(const ConfigNode& mapping, std::string_view prefix) {
   std::vector<Setting> settings;
   add_nodes(mapping, {}, settings);

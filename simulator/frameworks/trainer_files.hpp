@@ -43,6 +43,10 @@ enum class TrainerFormat {
 // What a text is, by its form and the keys at its top.
 TrainerFormat trainer_format(std::string_view text, const std::string& file);
 
+// The door of a text that is one of them; nothing where its form and keys are of none, or of several
+// frameworks, as those of most scripts.
+std::optional<TrainerDoor> trainer_door(std::string_view text, const std::string& file);
+
 struct TrainerFile {
   std::vector<Setting> settings;
   TrainerTool tool = TrainerTool::kPlain;

@@ -18,6 +18,9 @@ namespace {
 constexpr std::string_view kSequenceNames =
     "max_length max_seq_length model_max_length cutoff_len block_size max_seq_len seq_length "
     "max_sequence_length";
+// And the model.
+constexpr std::string_view kModelNames =
+    "model_name_or_path model_name model_id model_path base_model model";
 constexpr std::string_view kSequenceKey = "training.sequence_length";
 
 struct LoadedWord {
@@ -48,7 +51,8 @@ class PlainReader {
 
   TrainerRun run() {
     refuse_other_training();
-    run_.model = settings_.text(names_.model, "model");
+    const std::string_view model = first_of(settings_, kModelNames);
+    run_.model = settings_.text(model.empty() ? names_.model : model, "model");
     read_sequence();
     run_.micro_batch = positive_or(settings_, names_.micro_batch, "training.micro_batch_size", 8);
     read_steps(settings_, run_);

@@ -84,6 +84,8 @@ constexpr std::string_view kOfScripts =
     "source_max_len target_max_len lora_weight_path lora_bias lora_path model_type template "
     "conv_template prompt_type pretrained_path tokenizer_path wandb hub push_to_hub_* "
     "instruct_* max_val_samples val_set_size lang dataset_config num_workers "
+    "train_file_path conversation_template disable_group_texts truncate_source llama messages "
+    "formatting tags* model_name model_id model_path base_model "
     "train_args_file use_slow_tokenizer model_max_len logdir num_epochs";
 
 }  // namespace
