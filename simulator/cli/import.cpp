@@ -4,6 +4,7 @@
 // `stepcast import hf FILE`: a model file from a Hugging Face config.json.
 // `stepcast import records FILE`: measured rows of any format as canonical records.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -96,7 +97,10 @@ void add_import_records(CLI::App& command, const GlobalOptions& global, Run& run
 // of none that is known by its form.
 std::string framework_of_file(const std::vector<std::string>& arguments) {
   std::error_code error;
-  const bool named = arguments.size() > 1 && std::filesystem::is_regular_file(arguments[1], error);
+  const std::vector<Framework> known = Simulator::frameworks();
+  const bool named = arguments.size() > 1 && arguments[1] != "hf" && arguments[1] != "records" &&
+                     std::ranges::find(known, arguments[1], &Framework::name) == known.end() &&
+                     std::filesystem::is_regular_file(arguments[1], error);
   try {
     return named ? Simulator::framework_of_file({arguments[1]}) : std::string{};
   } catch (const InputError&) {

@@ -60,6 +60,18 @@ class FactoryReader {
     if (stage_ != "sft" && stage_ != "pt") {
       not_modelled(settings_, "stage", "is '" + stage_.substr(0, 60) + "'");
     }
+    const bool trains = !first_of(settings_,
+                                  "do_train learning_rate num_train_epochs max_steps "
+                                  "per_device_train_batch_size tensor_model_parallel_size "
+                                  "model_class")
+                             .empty();
+    if (!trains) {
+      const std::string_view other = first_of(settings_, "export_dir infer_backend do_sample");
+      settings_.error(other.empty() ? "do_train" : other,
+                      "is of a file that trains nothing: it has no do_train, learning_rate or "
+                      "per_device_train_batch_size");
+      settings_.diagnostics().throw_if_any();
+    }
     const std::string_view megatron =
         first_of(settings_,
                  "tensor_model_parallel_size pipeline_model_parallel_size "

@@ -21,9 +21,10 @@ struct ShippedModel {
   std::string_view ours;
 };
 constexpr auto kShippedModels = std::to_array<ShippedModel>({
-    {"llama-2-7b llama-7b vicuna-7b vicuna-7b-v1.5 vicuna-7b-v1.3 llama-2-7b-longlora",
+    {"llama-2-7b llama-7b vicuna-7b vicuna-7b-v1.5 vicuna-7b-v1.3 nous-hermes-llama2-7b "
+     "vigogne-2-7b hf_llama_7b",
      "llama2_7b"},
-    {"llama-2-13b llama-13b vicuna-13b vicuna-13b-v1.5", "llama2_13b"},
+    {"llama-2-13b llama-13b vicuna-13b vicuna-13b-v1.5 nous-hermes-llama2-13b", "llama2_13b"},
     {"llama-2-70b", "llama2_70b"},
     {"llama-3-8b", "llama3_8b"},
     {"llama-3-70b", "llama3_70b"},
@@ -151,6 +152,7 @@ std::string simple_name(const std::string& written) {
   for (std::size_t at = name.find("___"); at != std::string::npos; at = name.find("___")) {
     name.replace(at, 3, ".");
   }
+  std::replace(name.begin(), name.end(), ':', '-');  // Ollama's tags
   if (name.starts_with("meta-")) {
     name.erase(0, 5);
   }

@@ -74,12 +74,10 @@ constexpr auto kAccelerateUnpriced = std::to_array<UnpricedKey>({
     {"accelerate.use_cpu", "trains on the host"},
     {"accelerate.cpu", "trains on the host"},
     {"accelerate.tpu", "trains on TPUs"},
-    {"accelerate.downcast_bf16", "16 bits on TPUs", "no"},
     {"accelerate.deepspeed_config.deepspeed_moe_layer_cls_names",
      "units of whole layers of experts", ""},
     {"fsdp_config.use_orig_params", "parameters lie in one flat tensor of another form", "true"},
     {"fsdp_config.mixed_precision_policy", "another policy of formats", ""},
-    {"fsdp_config.min_num_params", "units of a size; here each layer is one", "0"},
     {"fsdp_config.cpu_offload_pin_memory", "the host's memory is not pinned", "true"},
     {"fsdp_config.ignored_modules", "modules that are not divided", ""},
     {"fsdp_config.xla", "trains with PyTorch/XLA"},
@@ -93,9 +91,11 @@ constexpr std::string_view kAccelerateWithoutEffect =
     "accelerate.max_restarts accelerate.monitor_interval accelerate.log_dir accelerate.tee "
     "accelerate.no_python accelerate.module accelerate.num_cpu_threads_per_process "
     "accelerate.quiet accelerate.use_parallelism_config accelerate.env accelerate.vm "
-    "accelerate.megatron_lm_config* accelerate.offload_*_nvme_path accelerate.tpu_env "
+    "accelerate.megatron_lm_config* accelerate.offload_optimizer_nvme_path "
+    "accelerate.offload_param_nvme_path accelerate.tpu_env "
     "accelerate.fp16 accelerate.local_rank accelerate.tpu_name accelerate.use_xpu accelerate.nodes "
-    "accelerate.job_name accelerate.multi_gpu accelerate.use_sagemaker* "
+    "accelerate.downcast_bf16 fsdp_config.min_num_params accelerate.job_name accelerate.multi_gpu "
+    "accelerate.use_sagemaker* "
     "fsdp_config.auto_wrap_policy fsdp_config.backward_prefetch fsdp_config.forward_prefetch "
     "fsdp_config.cpu_ram_efficient_loading fsdp_config.state_dict_type "
     "fsdp_config.sync_module_states fsdp_config.transformer_layer_cls_to_wrap "

@@ -153,6 +153,13 @@ class CommandReader {
     }
     if (door == TrainerDoor::kTrl && training.known.tool == TrainerTool::kPlain) {
       file_.tool = TrainerTool::kTrl;
+      file_.remarks.push_back({ImportOutcome::kAssumed,
+                               {},
+                               training.program.substr(0, 60),
+                               "command",
+                               "taken for a script of SFTTrainer, whose defaults are TRL's; "
+                               "'import accelerate' takes Trainer's",
+                               {}});
     }
     read_launcher(training);
     read_files(training);

@@ -55,6 +55,7 @@ class CallReader {
     }
     const std::vector<PythonValue> calls = python_calls(input_.text, input_.file, names);
     check(calls);
+    file_.tool = TrainerTool::kPlain;
     for (const PythonValue& call : calls) {
       read_call(call);
     }
