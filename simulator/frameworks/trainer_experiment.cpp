@@ -268,6 +268,9 @@ class ExperimentWriter {
     } else {
       writer.field("zero", is_deepspeed() && sharding_.zero < 3 ? sharding_.zero : 0);
     }
+    if (sharding_.tp > 1) {
+      writer.field("sequence_parallel", false);  // norms run on whole sequences
+    }
     if (sharding_.cp > 1) {
       writer.field("cp_algorithm", sharding_.ulysses ? "all_to_all"
                                    : sharding_.ring  ? "ring"

@@ -98,7 +98,7 @@ TEST_CASE("axolotl's degrees make the job where nothing else does, and must fit 
                               "fsdp_version: 2\nfsdp_config:\n  reshard_after_forward: true\n"
                               "dp_shard_size: 4\ndp_replicate_size: 2\ntensor_parallel_size: 2\n";
   const ImportedExperiment run = import_axolotl(input_of(degrees, "a.yml"));
-  CHECK(part(run, "plan") == "{tp: 2, pp: 1, hsdp: 4}");
+  CHECK(part(run, "plan") == "{tp: 2, pp: 1, hsdp: 4, sequence_parallel: false}");
   CHECK(part(run, "cluster") == "{gpu: h100_sxm, nodes: 2}");  // 4 * 2 * 2 GPUs
   ImportInput input = input_of(degrees, "a.yml");
   input.nodes = 1;
