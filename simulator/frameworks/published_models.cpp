@@ -179,7 +179,7 @@ std::string config_of(const PublishedModel& model) {
   const auto key = [](const char* name, std::int64_t value) {
     return ", \"" + std::string(name) + "\": " + std::to_string(value);
   };
-  return "{\"model_type\": \"" + std::string(model.type) + "\"" +
+  return R"({"model_type": ")" + std::string(model.type) + "\"" +
          key("num_hidden_layers", model.layers) + key("hidden_size", model.hidden) +
          key("num_attention_heads", model.heads) + key("num_key_value_heads", model.kv_heads) +
          key("head_dim", model.head_dim) + key("intermediate_size", model.ffn_hidden) +

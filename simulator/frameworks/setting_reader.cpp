@@ -262,6 +262,14 @@ void FrameworkReader::without_effect(std::string_view names) {
   }
 }
 
+void FrameworkReader::also_known(std::string_view names) {
+  for (const std::string_view name : names_in(names)) {
+    if (!name.ends_with('*')) {
+      asked_.emplace_back(name);
+    }
+  }
+}
+
 void FrameworkReader::not_carried(std::string_view name, std::string_view meaning,
                                   std::string_view neutral) {
   const std::size_t before = remarks_.size();

@@ -97,6 +97,9 @@ class FrameworkReader {
   // Keys that change nothing that is predicted, with blanks between them; a name that ends in '*'
   // stands for all that begin so.
   void without_effect(std::string_view names);
+  // Names that are known though nothing is read of them, for suggestions; those that end in '*' are
+  // none.
+  void also_known(std::string_view names);
   void not_carried(std::string_view name, std::string_view meaning,
                    std::string_view neutral = "false");
   void not_carried(std::span<const UnpricedKey> keys);

@@ -113,11 +113,13 @@ constexpr std::string_view kAccelerateWithoutEffect =
 void leave_out_deepspeed_keys(FrameworkReader& settings) {
   settings.not_carried(kDeepSpeedUnpriced);
   settings.without_effect(kDeepSpeedWithoutEffect);
+  settings.also_known(kDeepSpeedWithoutEffect);
 }
 
 void leave_out_accelerate_keys(FrameworkReader& settings) {
   settings.not_carried(kAccelerateUnpriced);
   settings.without_effect(kAccelerateWithoutEffect);
+  settings.also_known(kAccelerateWithoutEffect);
 }
 
 }  // namespace stepcast

@@ -155,6 +155,7 @@ std::string routed(const std::string& name) {
   return name;
 }
 
+// KEY=VALUE without the variables of a script, which has read them by itself.
 std::vector<std::string> without_variables(const std::vector<std::string>& overrides) {
   std::vector<std::string> kept;
   for (const std::string& text : overrides) {
@@ -431,7 +432,9 @@ TrainerFile read_trainer_file(const ImportInput& input, TrainerDoor door) {
   } else {
     add_trainer_text(input.text, input.file, file);
   }
-  std::vector<Setting> given = assignment_settings(without_variables(input.overrides));
+  const bool script = format == TrainerFormat::kShell;
+  std::vector<Setting> given =
+      assignment_settings(script ? without_variables(input.overrides) : input.overrides);
   add_given_files(input, given, file);
   TrainerFile last;
   for (Setting& setting : given) {

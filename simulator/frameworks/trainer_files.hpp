@@ -43,8 +43,8 @@ enum class TrainerFormat {
 // What a text is, by its form and the keys at its top.
 TrainerFormat trainer_format(std::string_view text, const std::string& file);
 
-// The door of a text that is one of them; nothing where its form and keys are of none, or of several
-// frameworks, as those of most scripts.
+// The door of a text that is one of them; nothing where its form and keys are of none, or of
+// several frameworks, as those of most scripts.
 std::optional<TrainerDoor> trainer_door(std::string_view text, const std::string& file);
 
 struct TrainerFile {
@@ -63,8 +63,8 @@ TrainerFile read_trainer_file(const ImportInput& input, TrainerDoor door);
 std::vector<Setting> flat_settings(const ConfigNode& mapping, std::string_view prefix);
 std::vector<Setting> top_settings(const ConfigNode& mapping, std::string_view prefix);
 
-// The text of a file that is named in `input`, in its own folder, in one beside it, or above, as
-// the folders of a repository lie.
+// The text of a file that is named in `input`: a path from its own folder or from one of those
+// above it, as files of a repository name each other, or else the last part of the path beside it.
 std::optional<std::string> text_near(const ImportInput& input, const std::string& name);
 
 // A script's training command, as settings in the order in which they count.

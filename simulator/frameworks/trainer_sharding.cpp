@@ -59,8 +59,7 @@ class ShardingReader {
 
  private:
   std::string upper_type() {
-    const std::string type =
-        settings_.text("accelerate.distributed_type", "plan").value_or("MULTI_GPU");
+    std::string type = settings_.text("accelerate.distributed_type", "plan").value_or("MULTI_GPU");
     constexpr std::string_view kKnown = "NO MULTI_GPU FSDP DEEPSPEED no";
     if (!is_among(kKnown, type)) {
       settings_.error("accelerate.distributed_type",

@@ -93,7 +93,9 @@ constexpr std::string_view kOfScripts =
 void leave_out_trainer_keys(FrameworkReader& settings) {
   settings.not_carried(kTrainerUnpriced);
   settings.without_effect(kOfTrainer);
+  settings.also_known(kOfTrainer);
   settings.without_effect(kOfTrl);
+  settings.also_known(kOfTrl);
   settings.without_effect(kOfScripts);
 }
 

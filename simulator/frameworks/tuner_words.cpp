@@ -146,11 +146,13 @@ constexpr std::string_view kFactoryWithoutEffect =
 void leave_out_axolotl_keys(FrameworkReader& settings) {
   settings.not_carried(kAxolotlUnpriced);
   settings.without_effect(kAxolotlWithoutEffect);
+  settings.also_known(kAxolotlWithoutEffect);
 }
 
 void leave_out_llamafactory_keys(FrameworkReader& settings) {
   settings.not_carried(kFactoryUnpriced);
   settings.without_effect(kFactoryWithoutEffect);
+  settings.also_known(kFactoryWithoutEffect);
 }
 
 }  // namespace stepcast

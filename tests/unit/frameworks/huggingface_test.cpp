@@ -150,6 +150,11 @@ TEST_CASE("a key that nobody knows is an error with the nearest one, or a remark
                            "'micro_batch_size'?"));
   input.unknown = UnknownSettings::kRemarked;
   CHECK_THAT(told(import_axolotl(input)), contains_text("not carried over: micro_batch_sise 2"));
+  // Also one of those that change nothing, and a variable where there is no script.
+  CHECK_THAT(fault_of(import_axolotl, input_of(kAxolotl + "learning_rat: 2e-5\n", "a.yml")),
+             contains_text("did you mean 'learning_rate'?"));
+  CHECK_THAT(fault_of(import_axolotl, input_of(kAxolotl, "a.yml", {"MODEL=x"})),
+             contains_text("'MODEL' is not known here"));
 }
 
 // --- LLaMA-Factory ---
