@@ -243,7 +243,7 @@ class CommandReader {
         add_argument(std::move(setting));
       }
     }
-    file_.size = {};
+    file_.size.gpus_per_node.reset();  // one task of a batch system starts all of a node
   }
 
   // DeepSpeed's launcher takes hosts from a file, or GPUs of this one from a list.

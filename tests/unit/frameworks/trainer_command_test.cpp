@@ -107,6 +107,20 @@ TEST_CASE("accelerate's file and its launcher's options, of which the options co
              contains_text("names the file 'configs/fsdp.yaml', which is not beside the script"));
 }
 
+TEST_CASE("a batch line says how many nodes accelerate has, unless it says so itself", "[unit]") {
+  const std::string batch = "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=1\n";
+  const auto cluster_of = [&](const std::string& options) {
+    return part(
+        import_accelerate(input_of(batch + "accelerate launch --use_fsdp --mixed_precision bf16 " +
+                                       options + kArguments + "\n",
+                                   "train.sh")),
+        "cluster");
+  };
+  CHECK(cluster_of("") == "{gpu: a100_80gb, nodes: 4}");
+  CHECK(cluster_of("--num_processes 16") == "{gpu: a100_80gb, nodes: 4, gpus_per_node: 4}");
+  CHECK(cluster_of("--num_machines 2 --num_processes 16") == "{gpu: a100_80gb, nodes: 2}");
+}
+
 TEST_CASE("a tool's own command leads to its file, and its arguments count before it", "[unit]") {
   const Folder folder("stepcast_trainer_tools");
   folder.write("qwen.yaml",
