@@ -147,8 +147,11 @@ const Setting* FrameworkReader::take(std::string_view name, std::string_view our
 }
 
 void FrameworkReader::refuse(const Setting& setting, const std::string& expected) const {
+  const std::string remedy =
+      file_.empty() ? std::string{} : "; give " + setting.name + "=VALUE behind the file";
   diagnostics_->error(setting.value.location(), "'" + setting.name + "' must be " + expected +
-                                                    ", not '" + written(setting.value) + "'");
+                                                    ", not '" + written(setting.value) + "'" +
+                                                    remedy);
 }
 
 template <typename Read>

@@ -109,7 +109,8 @@ class FrameworkReader {
   void assume(std::string ours, std::string value, std::string note);
 
   void error(std::string_view name, std::string message) const;
-  // What is wrong with a key that is not there is told at this file.
+  // What is wrong with a key that is not there is told at this file, and what is no value of its
+  // key with the way to give one: for readers that take NAME=VALUE.
   void tell_absent_at(std::string file) { file_ = std::move(file); }
   void remark(ImportRemark remark) { remarks_.push_back(std::move(remark)); }
 

@@ -187,7 +187,8 @@ TEST_CASE("what Python does not say in place is asked for", "[unit]") {
       "model = AutoModelForCausalLM.from_pretrained(\"Qwen/Qwen3-8B\")\n";
   CHECK_THAT(config_error([&] { import_trl(input_of(text, "train.py", {"max_length=512"})); }),
              contains_text("train.py:1:54: error: 'per_device_train_batch_size' must be a whole "
-                           "number, not 'options.batch'"));
+                           "number, not 'options.batch'; give "
+                           "per_device_train_batch_size=VALUE behind the file"));
   const ImportedExperiment run =
       import_trl(input_of(text, "train.py", {"max_length=512", "per_device_train_batch_size=4"}));
   // Trainer's default, not TRL's: no SFTConfig stands in the text.
