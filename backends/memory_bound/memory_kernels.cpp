@@ -361,9 +361,9 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
     any(Kind::kRowsOuter, both(indexed(5, &Fitted::outer_product_values))),
     // transformers': a sort of the choices, a gather, masked_fill_; backward a clone, masked_fill_,
     // and the sum by sorted index of a gather. Times of a trace of PyTorch 2.11 on H100.
-    any(Kind::kMaskedRowsTaken, {list(sort(), gather(1.75), indexed(2)),
-                                 list(stream(2), indexed(2), sort(),
-                                      indexed(1.2, &Fitted::token_sum_values))}),
+    any(Kind::kMaskedRowsTaken,
+        {list(sort(), gather(1.75), indexed(2)),
+         list(stream(2), indexed(2), sort(), indexed(1.2, &Fitted::token_sum_values))}),
     any(Kind::kMaskedRows, both(stream(2), indexed(2))),
     // A clone, masked_fill_, the product with broadcast weights, a gather by the inverse order and
     // the sum over a token's choices; backward zeros and a sum by sorted index, both products, the
@@ -416,6 +416,10 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      both(arithmetic(1.3)),
      both(arithmetic(1.3)),
      {kEagerBlockQuantize, kEagerBlockQuantize}},
+    // bitsandbytes' kDequantizeBlockwise, counted and not measured: half a byte and a scale read,
+    // two
+    // bytes written.
+    any(Kind::kDequantizeNf4, both(stream(1.28))),
     // Cleared maximum, maximum, scale, its reciprocal, conversion; blocks find theirs on the way.
     any(Kind::kServedQuantize, {list(times(3, tiny()), convert(1), convert(1.5)),
                                 list(times(3, tiny()), convert(1), convert(1.5))}),

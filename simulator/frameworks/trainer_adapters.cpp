@@ -88,6 +88,9 @@ class PeftWriter {
     if (adapters_.dropout > 0.0) {
       training.field("dropout", true);
     }
+    if (adapters_.base != BaseWeights::kAsOthers) {
+      training.field("base_weights", name(adapters_.base));
+    }
     training.end();
     write_frozen(training);
   }

@@ -15,9 +15,6 @@
 namespace stepcast {
 namespace {
 
-// Whether `training.weights` is a key of experiments: until it is, weights of 16 bits are told.
-constexpr bool kWritesWeights = false;
-
 constexpr std::string_view kTrainerSet = "huggingface";
 constexpr std::string_view kDeepSpeedSet = "huggingface_deepspeed";
 
@@ -156,7 +153,9 @@ class ExperimentWriter {
     writer.field("optimizer", optimizer());
     write_weights(writer);
     if (run_.adapters) {
-      write_adapters(*run_.adapters, settings_, writer);
+      PeftAdapters adapters = *run_.adapters;
+      adapters.base = base_weights();
+      write_adapters(adapters, settings_, writer);
     }
     tell_quantised();
     return writer.take();
@@ -193,13 +192,10 @@ class ExperimentWriter {
       return;
     }
     const TrainerWeights weights = weights_of(run_, sharding_);
-    if (kWritesWeights && weights.narrow) {
+    if (weights.narrow) {
       writer.field("weights", "bf16");
     }
-    const std::string note =
-        weights.reason +
-        (weights.narrow && !kWritesWeights ? "; priced as fp32 under autocast" : "");
-    settings_.assume("training.weights", weights.narrow ? "bf16" : "fp32", note);
+    settings_.assume("training.weights", weights.narrow ? "bf16" : "fp32", weights.reason);
   }
 
   const OptimizerWord* known_optimizer() {
@@ -239,11 +235,23 @@ class ExperimentWriter {
     return writer.take();
   }
 
+  // bitsandbytes' NF4; axolotl and LLaMA-Factory quantise its scales as well, unless told not to.
+  BaseWeights base_weights() {
+    if (run_.quantised_bits != 4) {
+      return BaseWeights::kAsOthers;
+    }
+    const bool twice =
+        file_.tool == TrainerTool::kAxolotl || file_.tool == TrainerTool::kLlamaFactory;
+    settings_.assume("training.lora.base_weights", twice ? "nf4_double" : "nf4",
+                     twice ? "the tool's default of double quantisation" : "bitsandbytes' default");
+    return twice ? BaseWeights::kNf4Double : BaseWeights::kNf4;
+  }
+
   void tell_quantised() {
     if (run_.quantised_bits > 0) {
-      const bool four = run_.quantised_bits == 4;
-      leave_out(settings_, four ? "load_in_4bit" : "load_in_8bit", "true",
-                four ? UnpricedFeature::kBaseIn4Bits : UnpricedFeature::kBaseIn8Bits);
+      if (run_.quantised_bits == 8) {
+        leave_out(settings_, "load_in_8bit", "true", UnpricedFeature::kBaseIn8Bits);
+      }
       if (!run_.adapters) {
         settings_.error(names_of(file_.tool).model,
                         "is loaded in " + std::to_string(run_.quantised_bits) +

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "frameworks/setting_reader.hpp"
+#include "stepcast/model/trained_weights.hpp"
 
 namespace stepcast {
 
@@ -61,6 +62,7 @@ struct PeftAdapters {
   std::string targets_key;
   std::vector<std::string> targets;  // empty: PEFT's own for the model
   double dropout = 0.0;
+  BaseWeights base = BaseWeights::kAsOthers;
   std::string saved_key;
   std::vector<std::string> saved;  // modules_to_save: trained whole
 };

@@ -22,8 +22,6 @@ constexpr auto kFeatureMeanings = std::to_array<FeatureMeaning>({
      "states move to the host where memory is short; here they stay on the GPU"},
     {UnpricedFeature::kBaseIn8Bits,
      "frozen weights have 8 bits and are converted for each product; here they have 16 or 32"},
-    {UnpricedFeature::kBaseIn4Bits,
-     "frozen weights have 4 bits and are converted for each product; here they have 16 or 32"},
     {UnpricedFeature::kLogitsNeverKept, "no logits are kept in memory; here they are"},
     {UnpricedFeature::kFp8Products, "products in 8 bits by a library of its own; here in 16"},
     {UnpricedFeature::kCompiled, "generated kernels; here eager ones"},

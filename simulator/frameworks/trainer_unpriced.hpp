@@ -16,7 +16,6 @@ enum class UnpricedFeature {
   kCheckpointsOnHost,
   kPagedOptimizer,
   kBaseIn8Bits,
-  kBaseIn4Bits,
   kLogitsNeverKept,
   kFp8Products,
   kCompiled,

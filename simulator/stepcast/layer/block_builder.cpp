@@ -94,6 +94,10 @@ void BlockBuilder::projection_in(OpId id, std::int64_t rows, std::int64_t output
   if (context_.in_autocast() && dtype != Dtype::kFp32) {
     cast_operands(id, rows, outputs, inputs, gradients);
   }
+  const bool quantised = in_quantised_base();
+  if (quantised) {
+    forward(OpId::kBaseDequantize, dequantised(outputs, inputs));
+  }
   Gemm product{rows, outputs, inputs, 1, dtype, GemmPass::kForward};
   product.accumulation = accumulation(GemmPass::kForward);
   forward(id, product);
@@ -101,11 +105,26 @@ void BlockBuilder::projection_in(OpId id, std::int64_t rows, std::int64_t output
   product.accumulation = accumulation(GemmPass::kDgrad);
   if (gradients.input) {
     backward(id, product);
+    if (quantised) {
+      backward(OpId::kBaseDequantize, dequantised(outputs, inputs));
+    }
   }
   if (gradients.weight) {
     backward(id, Gemm{outputs, inputs, rows, 1, dtype, GemmPass::kWgrad, sums_gradients(),
                       gradient_element(), accumulation(GemmPass::kWgrad)});
   }
+}
+
+// Whether a matrix of this block is one of those that adapters leave in 4 bits.
+bool BlockBuilder::in_quantised_base() const {
+  const bool of_layer = block_ != Block::kHead && block_ != Block::kRouter &&
+                        block_ != Block::kRoutedExperts && block_ != Block::kMtp;
+  return of_layer && !trains() && context_.training.weights.quantised_base().has_value();
+}
+
+MemoryBound BlockBuilder::dequantised(std::int64_t outputs, std::int64_t inputs) {
+  return {MemoryBoundKind::kDequantizeNf4, outputs, inputs, kSixteenBits, Direction::kForward,
+          Implementation::kFused};
 }
 
 // Autocast gives a product its operands in 16 bits. A weight is cast once a forward and its
@@ -308,12 +327,9 @@ void BlockBuilder::norm(OpId id, std::int64_t rows) {
 
 void BlockBuilder::gradient_sum(OpId id, std::int64_t rows, std::int64_t terms,
                                 Implementation implementation) {
-  const MemoryBound sum{MemoryBoundKind::kResidual,
-                        rows,
-                        context_.model.hidden,
-                        context_.stream_element(),
-                        Direction::kBackward,
-                        implementation};
+  const MemoryBound sum{MemoryBoundKind::kResidual, rows,
+                        context_.model.hidden,      context_.stream_element(),
+                        Direction::kBackward,       implementation};
   for (std::int64_t i = 1; i < terms; ++i) {
     backward(id, sum);
   }

@@ -208,6 +208,8 @@ class BlockBuilder {
     bool weight = true;
   };
   Gradients gradients_of_product();
+  [[nodiscard]] bool in_quantised_base() const;
+  static MemoryBound dequantised(std::int64_t outputs, std::int64_t inputs);
   void cast_operands(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
                      const Gradients& gradients);
   void transpose_input(OpId id, std::int64_t rows, std::int64_t inputs, Dtype dtype);

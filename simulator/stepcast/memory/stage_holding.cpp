@@ -85,8 +85,9 @@ void add_loss(const ExpansionContext& context, StageBudget& budget) {
   const MemoryRules& rules = context.software.memory;
   const bool eager = context.software.cross_entropy == Implementation::kEager;
   const Bytes one_rank = rules.logit_at_loss.value_or(eager ? rules.logit_at_eager_loss : Bytes(4));
-  const Bytes at_loss =
-      context.plan.tp > 1 ? max(one_rank, rules.logit_at_parallel_loss.value_or(one_rank)) : one_rank;
+  const Bytes at_loss = context.plan.tp > 1
+                            ? max(one_rank, rules.logit_at_parallel_loss.value_or(one_rank))
+                            : one_rank;
   const Bytes at_head = rules.logit_at_head.value_or(Bytes(2));
   const double logits =
       real(context.tokens() * local_vocabulary(context.model, context.plan, context.software)) /
@@ -266,6 +267,18 @@ Bytes frozen_bytes(const SoftwareSpec& software, Dtype dtype, Bytes trained) {
   return software.converts_frozen(dtype) ? size_of(dtype) : trained;
 }
 
+// What frozen matrices of layers take less in 4 bits. Full sharding of them is refused.
+Bytes quantised_saving(const ExpansionContext& context, const BuiltStage& stage) {
+  const std::optional<Bytes> quantised = context.training.weights.quantised_base();
+  if (!quantised) {
+    return {};
+  }
+  const Bytes held = shards_are_master(context.plan, context.software)
+                         ? Bytes(4)
+                         : context.software.states.parameter;
+  return stage.parameters.layers.frozen_dense * (held - *quantised);
+}
+
 Bytes replica_buckets(const ExpansionContext& context, double trained) {
   const bool replicated = context.plan.zero == 0 && context.plan.replicas() > 1;
   return replicated ? trained * context.software.memory.replica_buckets : Bytes{};
@@ -320,6 +333,7 @@ StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& st
   holding.budget = stage_budget(context, stage);
   holding.states = state_memory(parameters, context.plan, context.software, context.training.dtype,
                                 context.training.optimizer);
+  holding.states.parameters -= quantised_saving(context, stage);
   holding.states.optimizer += matrix_state_change(context, stage.matrices);
   holding.matrices = stage.matrices;
   holding.parameters = trained;

@@ -135,6 +135,8 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   ROW(kQuantizeBlock, quantize_block, 1.5, 1.5, kElementwise)                                  \
   /* one scale for 16 or 32 values: 16 bits in, 4 out */                                       \
   ROW(kQuantizeFp4, quantize_fp4, 1.25, 1.25, kElementwise)                                    \
+  /* 4 bits with a scale for 64 values to 16: 4.5 bits in, 16 out */                           \
+  ROW(kDequantizeNf4, dequantize_nf4, 1.28, 1.28, kElementwise)                                \
   /* the activation of a linear layer, as TensorRT-LLM finds and applies its scale */          \
   ROW(kServedQuantize, served_quantize, 1.5, 1.5, kElementwise)                                \
   /* the same by 128-element blocks */                                                         \

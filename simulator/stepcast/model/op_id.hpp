@@ -20,6 +20,7 @@ namespace stepcast {
 #define STEPCAST_OPERATORS(ROW)                                                   \
   ROW(kStandalone, "operator") /* of no model: measured or asked for by itself */ \
   ROW(kAttentionNorm, "attention.norm")                                           \
+  ROW(kBaseDequantize, "base.dequantize")                                         \
   ROW(kAutocastInput, "autocast.input")                                           \
   ROW(kAutocastWeight, "autocast.weight")                                         \
   ROW(kAutocastGradient, "autocast.gradient")                                     \

@@ -43,6 +43,20 @@ AdaptedMatrix adapted(const ModelSpec& model, LayerKind kind, LoraTarget target)
 
 }  // namespace
 
+std::optional<Bytes> quantised_bytes(BaseWeights base) {
+  constexpr double kBlock = 64.0;
+  constexpr double kScalesOfOne = 256.0;
+  switch (base) {
+    case BaseWeights::kAsOthers:
+      break;
+    case BaseWeights::kNf4:
+      return Bytes(0.5 + 4.0 / kBlock);
+    case BaseWeights::kNf4Double:
+      return Bytes(0.5 + 1.0 / kBlock + 4.0 / (kBlock * kScalesOfOne));
+  }
+  return std::nullopt;
+}
+
 bool TrainedWeights::trains(ParameterRole role) const {
   return frozen ? std::find(frozen->begin(), frozen->end(), role) == frozen->end() : !lora;
 }

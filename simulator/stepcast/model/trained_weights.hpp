@@ -33,10 +33,23 @@ template <>
 inline constexpr std::array<std::string_view, 9> kNamesOf<LoraTarget> = {
     "qkv", "q", "k", "v", "o", "gate_up", "gate", "up", "down"};
 
+// In which format the frozen matrices of layers lie under adapters: as others do, or in 4 bits with
+// a scale for 64 values (NF4 of QLoRA, arXiv 2305.14314, as bitsandbytes has it), perhaps with the
+// scales themselves in 8 bits (double quantisation). Embeddings, norms, routed experts and the head
+// stay as they are; each product converts its matrix to 16 bits first, again in backward.
+enum class BaseWeights { kAsOthers, kNf4, kNf4Double };
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<BaseWeights> = {"16bit", "nf4",
+                                                                          "nf4_double"};
+// Bytes of a value with its share of scales: 4 bits and 4 bytes for 64; or 1 byte for 64, and 4
+// bytes for 256 of those. None for what is not quantised.
+std::optional<Bytes> quantised_bytes(BaseWeights base);
+
 struct LoraSpec {
   std::int64_t rank = 0;
   std::vector<LoraTarget> targets;  // each once, in the order of the enumeration
   bool dropout = false;             // of what an adapter reads
+  BaseWeights base = BaseWeights::kAsOthers;
   bool operator==(const LoraSpec&) const = default;
 };
 
@@ -48,6 +61,10 @@ struct TrainedWeights {
 
   [[nodiscard]] bool trains(ParameterRole role) const;
   [[nodiscard]] bool adapts(LoraTarget target) const;
+  // Of the frozen matrices of layers, where they are quantised.
+  [[nodiscard]] std::optional<Bytes> quantised_base() const {
+    return lora ? quantised_bytes(lora->base) : std::nullopt;
+  }
   // Whether every parameter of the model is trained and nothing is added.
   [[nodiscard]] bool whole_model() const { return !lora && (!frozen || frozen->empty()); }
   bool operator==(const TrainedWeights&) const = default;

@@ -187,6 +187,8 @@ std::optional<LoraSpec> read_lora(MappingReader& reader) {
     lora.targets = {LoraTarget::kQ, LoraTarget::kV};  // as PEFT has them for Llama
   }
   lora.dropout = mapping->optional_flag("dropout").value_or(false);
+  lora.base = mapping->optional_choice<BaseWeights>("base_weights", enum_names<BaseWeights>(),
+                                                    BaseWeights::kAsOthers);
   mapping->finish();
   return lora;
 }
@@ -284,6 +286,9 @@ void write_weights(const TrainedWeights& weights, ConfigWriter& writer) {
     writer.field("rank", weights.lora->rank);
     writer.field("targets", written_names(weights.lora->targets));
     writer.field("dropout", weights.lora->dropout);
+    if (weights.lora->base != BaseWeights::kAsOthers) {
+      writer.field("base_weights", name(weights.lora->base));
+    }
     writer.end();
   }
   if (weights.frozen) {

@@ -132,8 +132,8 @@ TEST_CASE("Steps of torchtitan's own trainer on two and four H100 are as near as
 // that another pair of H100 took. One reduction beside attention falls into step with it now and
 // then.
 TEST_CASE("A collective beside a kernel takes what two H100 took, within a fifth", "[validation]") {
-  const std::vector<ValidationRow> rows =
-      validated({"pair_collectives.jsonl", "beside_h100.jsonl", "four_collectives.jsonl"}, shipped());
+  const std::vector<ValidationRow> rows = validated(
+      {"pair_collectives.jsonl", "beside_h100.jsonl", "four_collectives.jsonl"}, shipped());
   check_budgets(rows);
   const auto far = std::ranges::count_if(rows, [](const ValidationRow& row) {
     return row.metric == Metric::kCommunicationTime && std::abs(row.error()) > 0.2;
