@@ -19,6 +19,7 @@
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/comparison.hpp"
 #include "stepcast/experiment/missing_plan.hpp"
+#include "stepcast/experiment/cheapest_savings.hpp"
 #include "stepcast/experiment/nearest_fit.hpp"
 #include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/result/training_run.hpp"
@@ -217,6 +218,7 @@ Projection expected_of(const Job& job, const DataRoot& data) {
 
 Projection projection_of(const Job& job, const DataRoot& data) {
   Projection projection = expected_of(job, data);
+  projection.savings = cheapest_savings(projection, job.experiment, job.cost);
   projection.nearest_fit = nearest_fit(projection, job.experiment, job.cost);
   return projection;
 }
