@@ -149,7 +149,7 @@ void attempt(const ExperimentSource& drawn, Tried& tried) {
     const StepTime time = timer.at(context.clock);
     RankAudit audit(static_cast<std::size_t>(time.slowest_rank));
     timer.at(context.clock, &audit);
-    audit.finish(experiment.software.host.step);
+    audit.finish(experiment.software.host.waits(plan.plan.micro_batches));
     compare(time, expansion, audit);
     ++tried.steps;
     tried.schedules.insert(plan.plan.schedule);

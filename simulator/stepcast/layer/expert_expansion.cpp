@@ -331,33 +331,41 @@ void ExpertLayer::experts() {
   }
   build_.gradient_sum(OpId::kExpertsGradientSum, passed_rows_, apart ? 2 : 1,
                       context_.software.permute);
-  const std::int64_t kept = exchange_.rows;
-  const bool fp32 = context_.in_autocast();
-  const Bytes stored = fp32 ? context_.stream_element() : context_.software.memory.activation_input;
   const EpilogueBytes epilogue = epilogue_of_activation(context_);
-  if (!gated) {
-    build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden, {.forward = epilogue.first});
-    build_.save_result(TensorId::kMlpActivationInput, kept, width, stored);
-  } else if (!apart) {
-    build_.grouped(OpId::kExpertsGateUp, local, rows_, 2 * width, hidden,
-                   {.forward = epilogue.first});
-    mask_products(2 * width);
-    build_.save_result(TensorId::kMlpActivationInput, kept, 2 * width, stored);
-  } else {
-    build_.grouped(OpId::kExpertsGate, local, rows_, width, hidden);
-    build_.save_result(TensorId::kMlpGate, kept, width, stored);
-    build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden, {.forward = epilogue.first});
-    build_.save_result(TensorId::kMlpUp, kept, width, stored);
-  }
+  first_products(local, width, epilogue.first);
   const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
   const bool recomputed = model.gathers_in_product;
-  build_.activation(OpId::kExpertsActivation, activated_rows(), width, recomputed ? 0 : kept,
+  build_.activation(OpId::kExpertsActivation, activated_rows(), width,
+                    recomputed ? 0 : exchange_.rows,
                     model.own_kernels ? Implementation::kFused : context_.software.activation);
   build_.grouped(OpId::kExpertsDown, local, rows_, hidden, width, {.dgrad = epilogue.second});
   biases_after_products();
   if (const std::optional<Collective> weights = copied_weights(kSixteenBits)) {
     // The places serve every layer, so that backward fetches the weights again.
     build_.backward_collective(OpId::kExpertsFetchCopies, *weights);
+  }
+}
+
+// Gate and up of `local` experts, with what the activation's backward reads of them; `passed` are
+// the bytes that pass the epilogue of the last one.
+void ExpertLayer::first_products(std::int64_t local, std::int64_t width, Bytes passed) {
+  const std::int64_t hidden = routed_width(context_.model);
+  const bool gated = context_.model.mlp.gated;
+  const std::int64_t kept = exchange_.rows;
+  const Bytes stored = context_.in_autocast() ? context_.stream_element()
+                                              : context_.software.memory.activation_input;
+  if (!gated) {
+    build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden, {.forward = passed});
+    build_.save_result(TensorId::kMlpActivationInput, kept, width, stored);
+  } else if (context_.software.experts_fuse_gate_up()) {
+    build_.grouped(OpId::kExpertsGateUp, local, rows_, 2 * width, hidden, {.forward = passed});
+    mask_products(2 * width);
+    build_.save_result(TensorId::kMlpActivationInput, kept, 2 * width, stored);
+  } else {
+    build_.grouped(OpId::kExpertsGate, local, rows_, width, hidden);
+    build_.save_result(TensorId::kMlpGate, kept, width, stored);
+    build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden, {.forward = passed});
+    build_.save_result(TensorId::kMlpUp, kept, width, stored);
   }
 }
 
