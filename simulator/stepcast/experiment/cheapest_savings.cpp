@@ -75,7 +75,7 @@ Settings moments_of_8_bits(Experiment& experiment) {
     return {};
   }
   adam->first = adam->second = StateFormat::kBlock8;
-  return {{"training.optimizer", "{name: adamw, moments: 8bit}"}};
+  return {{"training.optimizer", "{kind: adamw, moments: 8bit}"}};
 }
 
 Settings optimizer_on_host(Experiment& experiment) {
