@@ -39,7 +39,7 @@ void take_measured_rate(const Collective& op, const LinkGroup& links, const Netw
   if (links.domains <= 1 || !measured.rate) {
     return;
   }
-  const double ranks = static_cast<double>(links.ranks);
+  const auto ranks = static_cast<double>(links.ranks);
   const Seconds transfer =
       measured.volume * op.imbalance * (ranks - 1.0) / ranks * op.bytes / *measured.rate;
   time.duration += transfer - time.transfer;

@@ -94,19 +94,21 @@ constexpr std::array<Saving, 7> kSavings = {recompute_everything, one_sequence, 
 
 // What a set of savings, a bit each, makes of a plan; nothing where one of them has no effect or
 // the plan does not fit with them.
-std::optional<FittingPlan> saved(std::uint32_t set, Experiment experiment, const CostModel& cost) {
+std::optional<FittingPlan> saved(std::uint32_t set, const Experiment& experiment,
+                                 const CostModel& cost) {
+  Experiment changed = experiment;
   FittingPlan plan;
   for (std::size_t i = 0; i < kSavings.size(); ++i) {
     if ((set >> i & 1U) == 0) {
       continue;
     }
-    const Settings changed = kSavings.at(i)(experiment);
-    if (changed.empty()) {
+    const Settings settings = kSavings.at(i)(changed);
+    if (settings.empty()) {
       return std::nullopt;
     }
-    plan.changes.insert(plan.changes.end(), changed.begin(), changed.end());
+    plan.changes.insert(plan.changes.end(), settings.begin(), settings.end());
   }
-  const Projection projection = project(experiment, cost);
+  const Projection projection = project(changed, cost);
   if (!projection.feasible()) {
     return std::nullopt;
   }
