@@ -72,7 +72,9 @@ struct BusRates {
   std::optional<BytesPerSecond> reduce_scatter;
   std::optional<BytesPerSecond> all_to_all;
 
-  [[nodiscard]] bool any() const { return all_reduce || all_gather || reduce_scatter || all_to_all; }
+  [[nodiscard]] bool any() const {
+    return all_reduce || all_gather || reduce_scatter || all_to_all;
+  }
 };
 
 // The shape of the network between nodes.

@@ -214,7 +214,8 @@ class AttentionExpander {
     if (is_complex()) {
       return Kind::kComplexRope;
     }
-    if (software().rope_form == RopeForm::kRotateHalf && software().rope == Implementation::kEager) {
+    if (software().rope_form == RopeForm::kRotateHalf &&
+        software().rope == Implementation::kEager) {
       return context_.in_autocast() ? Kind::kRotateHalfFp32 : Kind::kRotateHalf;
     }
     return Kind::kRope;

@@ -235,12 +235,12 @@ struct MemoryRules {
   // A parameter, of the buckets that DistributedDataParallel reduces gradients in (ZeRO stage 0),
   // beside the gradients themselves where those are no views of them.
   Bytes replica_buckets;
-  Bytes dummy_gradients;       // an element of each distinct weight of a layer, kept for good
-  Bytes gathered_copy;         // a parameter, when ZeRO gathers them after the optimizer
-  bool scans_layers = false;   // layers are one loop of a program: it gathers one at a time, and
-                               // reduces gradients as they are
-  Bytes stacked_copies;  // a parameter as it is sharded, of copies of such layers' weights and
-                         // gradients beside them
+  Bytes dummy_gradients;      // an element of each distinct weight of a layer, kept for good
+  Bytes gathered_copy;        // a parameter, when ZeRO gathers them after the optimizer
+  bool scans_layers = false;  // layers are one loop of a program: it gathers one at a time, and
+                              // reduces gradients as they are
+  Bytes stacked_copies;       // a parameter as it is sharded, of copies of such layers' weights and
+                              // gradients beside them
   // Master copy and moments are in the host's memory, if the recipe says nothing of its offload.
   bool optimizer_on_host = false;
   // --- experts ---
@@ -287,8 +287,8 @@ struct SoftwareSpec {
   SoftwareSpan span;
   std::vector<SwitchEvidence> evidence;
 
-  bool fused_qkv = true;      // one GEMM for q, k and v
-  bool fused_gate_up = true;  // one GEMM for both gated inputs
+  bool fused_qkv = true;                     // one GEMM for q, k and v
+  bool fused_gate_up = true;                 // one GEMM for both gated inputs
   std::optional<bool> fused_expert_gate_up;  // of routed experts; where it is not said, likewise
   RopeKeyProduct mla_k_rope = RopeKeyProduct::kKvDown;
   GroupedGemmMode grouped_gemm = GroupedGemmMode::kTurbo;
@@ -377,7 +377,7 @@ struct SoftwareSpec {
   MixedPrecision mixed_precision = MixedPrecision::kAlways;
   Autocast autocast = Autocast::kNone;
   bool returns_fp32_logits = false;  // the model's result is converted for its caller (accelerate)
-  bool fsdp_root_holds_ends = true;      // embedding and head are one FSDP unit, gathered first
+  bool fsdp_root_holds_ends = true;  // embedding and head are one FSDP unit, gathered first
   bool fsdp_wraps_lone_experts = false;  // experts are a unit also where one rank holds them alone
 
   HostWork host;

@@ -95,8 +95,7 @@ class RuleOf {
 }  // namespace
 
 bool shards_are_master(const ParallelPlan& plan, const SoftwareSpec& software) {
-  return software.fsdp_parameters_fp32 &&
-         (plan.zero == 3 || software.autocast != Autocast::kNone);
+  return software.fsdp_parameters_fp32 && (plan.zero == 3 || software.autocast != Autocast::kNone);
 }
 
 UpdateRule elementwise_rule(const OptimizerSpec& optimizer, const ParallelPlan& plan,
