@@ -153,6 +153,34 @@ constexpr KernelPasses kEagerComplexRope =
 constexpr KernelPasses kJoinedComplexRope =
     both(times(2, stream(1.5)), times(2, stream(2)), merged(stream(1)));
 
+// Over fp32 values, so without conversions (transformers under autocast, a trace of PyTorch 2.11 on
+// H100): square, mean, + epsilon, rsqrt, two products. Backward: the products' gradients, sums over
+// rows and along them, and those of the square, whose input is cloned.
+constexpr KernelPasses kWrittenNorm = {
+    list(stream(2), stream(1), times(2, tiny()), times(2, indexed(2))),
+    list(times(2, indexed(2)), times(2, stream(3)), times(2, stream(1)), indexed(1),
+         times(2, stream(2)), times(2, stream(3)), times(3, tiny()))};
+
+// Query and key one after the other: x cos; half of x negated, and joined with the other half;
+// times sin; the sum. Backward two products, the negated half, both halves put into zeros and
+// summed, the sum of both and a copy into the layout of the product. Joining two halves, and sums
+// over the layout of heads, take longer than other indexed passes: 72 and 72 us where 53 are
+// counted.
+constexpr KernelPasses kRotateHalf = {
+    list(times(2, indexed(1, 0.5)), times(2, indexed(0.5, 0.25)), times(2, indexed(1, 0.7)),
+         times(2, indexed(1, 0.5)), times(2, indexed(1.5, 0.5))),
+    list(times(4, indexed(1, 0.5)), times(2, indexed(0.5, 0.25)), times(4, fill(0.5)),
+         times(4, indexed(0.5, 0.25)), times(2, stream(1.5)), times(2, indexed(1.5, 0.7)),
+         times(2, indexed(1, 0.5)))};
+// The products convert one operand on the way, at 97 and 80 us where 53 are counted; casts to 16
+// bits before attention, from them in backward and around its halves.
+constexpr KernelPasses kRotateHalfFp32 = {
+    list(times(4, indexed(1.5, 0.83)), times(2, indexed(0.5, 0.25)), times(2, indexed(1, 0.7)),
+         times(2, stream(3)), times(2, stream(1.5))),
+    list(times(2, indexed(1.5, 0.5)), times(4, indexed(2, 0.6)), times(4, stream(1.5)),
+         times(2, indexed(0.5, 0.25)), times(4, fill(0.5)), times(4, indexed(0.5, 0.25)),
+         times(2, stream(1.5)), times(2, indexed(1.5, 0.7)), times(2, indexed(1, 0.5)))};
+
 constexpr MemoryKernel kSelect = by_row(indexed(1, 9), 3.5);  // the k largest of a row
 
 // To fp32, absolute values, their maximum, product with the scale, conversion to 8 bits.
@@ -183,6 +211,7 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      {list(by_row(stream(2, 1))), kFusedNormGrad},
      {list(by_row(stream(2, 1))), kNormGrad},
      kEagerNorm},
+    any(Kind::kWrittenNorm, kWrittenNorm),
     {Kind::kLayerNorm,
      {list(by_row(arithmetic(2, 1, 1))), kLayerNormGrad},
      {list(by_row(stream(2, 1))), kNormGrad},
@@ -194,6 +223,8 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      kEagerRope},
     {Kind::kComplexRope, both(stream(2)), kCompiledComplexRope, kEagerComplexRope},
     {Kind::kComplexRopeParts, both(stream(2)), kJoinedComplexRope, kEagerComplexRope},
+    any(Kind::kRotateHalf, kRotateHalf),
+    any(Kind::kRotateHalfFp32, kRotateHalfFp32),
     any(Kind::kActivation, {list(arithmetic(2)), list(arithmetic(3))}),
     {Kind::kGatedActivation,
      {list(stream(3)), list(stream(5))},
@@ -328,6 +359,19 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
          list(stream(0.5), stream(2), stream(3), gather(2))}),
     // bmm of one column: tiles of 128 channels and 32 choices on CUDA cores.
     any(Kind::kRowsOuter, both(indexed(5, &Fitted::outer_product_values))),
+    // transformers': a sort of the choices, a gather, masked_fill_; backward a clone, masked_fill_,
+    // and the sum by sorted index of a gather. Times of a trace of PyTorch 2.11 on H100.
+    any(Kind::kMaskedRowsTaken,
+        {list(sort(), gather(1.75), indexed(2)),
+         list(stream(2), indexed(2), sort(), indexed(1.2, &Fitted::token_sum_values))}),
+    any(Kind::kMaskedRows, both(stream(2), indexed(2))),
+    // A clone, masked_fill_, the product with broadcast weights, a gather by the inverse order and
+    // the sum over a token's choices; backward zeros and a sum by sorted index, both products, the
+    // sum for the weights, a clone and masked_fill_.
+    any(Kind::kMaskedRowsWeighted,
+        {list(stream(2), times(2, indexed(2)), gather(2), stream(1.125)),
+         list(fill(1), sort(), by_row(indexed(2, &Fitted::row_sum_values), &Fitted::row_sum_rows),
+              stream(3), times(2, indexed(2)), stream(1), stream(2))}),
     // Histogram, offsets of senders and experts, the owner of every row.
     {Kind::kRowIndex,
      both(stream(1)),
@@ -372,10 +416,11 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      both(arithmetic(1.3)),
      both(arithmetic(1.3)),
      {kEagerBlockQuantize, kEagerBlockQuantize}},
-    // bitsandbytes: scales of 8 bits to fp32 and their mean added, then one kernel; of 8 bits a
-    // conversion, the scales made, and a product in place.
-    any(Kind::kDequantize4, both(times(2, tiny()), arithmetic(1.28))),
-    any(Kind::kDequantize8, both(stream(1.5), tiny(), stream(2))),
+    // bitsandbytes, counted and not measured: scales of 8 bits to fp32 and their mean added, then
+    // one kernel that reads half a byte and a scale and writes two bytes; of 8 bits a conversion,
+    // the scales made, and a product in place.
+    any(Kind::kDequantizeNf4, both(times(2, tiny()), stream(1.28))),
+    any(Kind::kDequantizeInt8, both(stream(1.5), tiny(), stream(2))),
     // Cleared maximum, maximum, scale, its reciprocal, conversion; blocks find theirs on the way.
     any(Kind::kServedQuantize, {list(times(3, tiny()), convert(1), convert(1.5)),
                                 list(times(3, tiny()), convert(1), convert(1.5))}),

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepcast import FRAMEWORK FILE`: an experiment from a framework's launch file.
+// `stepcast import FILE`: the same, where the file's form says whose it is.
 // `stepcast import hf FILE`: a model file from a Hugging Face config.json.
 // `stepcast import records FILE`: measured rows of any format as canonical records.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "cli/commands.hpp"
 #include "cli/number_option.hpp"
@@ -90,6 +93,21 @@ void add_import_records(CLI::App& command, const GlobalOptions& global, Run& run
   on_choice(*records, run, [options, &global] { return run_import_records(*options, global); });
 }
 
+// Of `import FILE`: the framework whose file it is; empty where the first argument is no file, or
+// of none that is known by its form.
+std::string framework_of_file(const std::vector<std::string>& arguments) {
+  std::error_code error;
+  const std::vector<Framework> known = Simulator::frameworks();
+  const bool named = arguments.size() > 1 && arguments[1] != "hf" && arguments[1] != "records" &&
+                     std::ranges::find(known, arguments[1], &Framework::name) == known.end() &&
+                     std::filesystem::is_regular_file(arguments[1], error);
+  try {
+    return named ? Simulator::framework_of_file({arguments[1]}) : std::string{};
+  } catch (const InputError&) {
+    return {};
+  }
+}
+
 bool is_dotted(const std::string& argument) {
   const std::string name = argument.substr(0, argument.find('='));
   return name.starts_with("--") && name.find('.') != std::string::npos;
@@ -100,6 +118,9 @@ bool is_dotted(const std::string& argument) {
 std::vector<std::string> with_framework_arguments(std::vector<std::string> arguments) {
   if (arguments.empty() || arguments.front() != "import") {
     return arguments;
+  }
+  if (const std::string framework = framework_of_file(arguments); !framework.empty()) {
+    arguments.insert(arguments.begin() + 1, framework);
   }
   std::vector<std::string> joined;
   for (std::size_t i = 0; i < arguments.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "frameworks/bridge_recipe.hpp"
+#include "frameworks/huggingface.hpp"
 #include "frameworks/maxtext.hpp"
 #include "frameworks/megatron_import.hpp"
 #include "frameworks/primus_import.hpp"
@@ -37,6 +38,19 @@ constexpr auto kFrameworks = std::to_array<FrameworkInfo>({
     {"maxtext", "a configuration of MaxText: YAML",
      "import maxtext llama2_70b.yml --gpu h100_sxm --nodes 8", import_maxtext, export_maxtext,
      why_not_maxtext, "a configuration of MaxText (YAML)", false, "maxtext*"},
+    {"deepspeed", "a DeepSpeed JSON, Trainer's arguments that name one, or what launches them",
+     "import deepspeed ds_config.json model_name_or_path=Qwen/Qwen3-8B bf16=true max_length=4096",
+     import_deepspeed, nullptr, nullptr},
+    {"accelerate", "accelerate's YAML with Trainer's arguments behind it, or a script",
+     "import accelerate fsdp.yaml arguments=sft.yaml --gpu h100_sxm", import_accelerate, nullptr,
+     nullptr},
+    {"axolotl", "axolotl's YAML, or a script that runs it",
+     "import axolotl qlora.yml --gpu h100_sxm --nodes 1", import_axolotl, nullptr, nullptr},
+    {"llamafactory", "LLaMA-Factory's YAML or JSON, or a script that runs it",
+     "import llamafactory qwen3_full_sft.yaml --gpu h100_sxm --nodes 1", import_llamafactory,
+     nullptr, nullptr},
+    {"trl", "TRL's YAML, a script of SFTTrainer in Python, or the command that runs it",
+     "import trl sft.yaml num_processes=8 --gpu h100_sxm", import_trl, nullptr, nullptr},
 });
 
 }  // namespace

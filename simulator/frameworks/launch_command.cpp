@@ -74,9 +74,14 @@ std::vector<ShellWord> long_options(std::vector<ShellWord> words) {
 
 }  // namespace
 
-LaunchCommand training_command(const ShellScript& script, const std::string& file) {
+std::vector<ShellCommand> launched_commands(const ShellScript& script, const std::string& file) {
   std::vector<ShellCommand> commands;
   collect(script, file, 0, commands);
+  return commands;
+}
+
+LaunchCommand training_command(const ShellScript& script, const std::string& file) {
+  const std::vector<ShellCommand> commands = launched_commands(script, file);
   const auto best = std::max_element(commands.begin(), commands.end(),
                                      [](const ShellCommand& a, const ShellCommand& b) {
                                        return arguments_in(a.words) < arguments_in(b.words);

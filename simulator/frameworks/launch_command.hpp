@@ -18,6 +18,9 @@ struct LaunchCommand {
   std::vector<ShellWord> arguments;  // what stands behind it
 };
 
+// All commands that a script runs, also inside the texts that it hands to other shells.
+std::vector<ShellCommand> launched_commands(const ShellScript& script, const std::string& file);
+
 // The command with most arguments among those that a script runs, also inside the texts that it
 // hands to other shells. Throws ConfigError if it has none.
 LaunchCommand training_command(const ShellScript& script, const std::string& file);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "frameworks/python_tokens.hpp"
+#include "frameworks/setting.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/scalar.hpp"
 
@@ -97,6 +98,34 @@ class Evaluation {
         statements_(python_statements(text, file)),
         functions_(functions_of(statements_)) {}
 
+  std::vector<PythonValue> calls(std::string_view names) {
+    std::vector<PythonValue> found;
+    std::map<std::string, int, std::less<>> assigned;
+    for (const PythonStatement& statement : statements_) {
+      ++assigned[assigned_name(statement)];
+    }
+    Scope scope;
+    for (const PythonStatement& statement : statements_) {
+      spent_ = 0;
+      for (std::size_t at = 0; at < statement.tokens.size(); ++at) {
+        if (is_call(statement.tokens, at, names)) {
+          Cursor cursor{statement.tokens, at, scope, 0};
+          found.push_back(named(cursor));
+        }
+      }
+      const std::string name = assigned_name(statement);
+      try {
+        (void)run(statement, scope, 0);
+      } catch (const ConfigError&) {
+        scope.erase(name);
+      }
+      if (!name.empty() && assigned[name] > 1) {
+        scope.erase(name);
+      }
+    }
+    return found;
+  }
+
   PythonValue result(const std::string& name, int depth) {
     const auto found = std::find_if(functions_.begin(), functions_.end(),
                                     [&](const auto& function) { return function.name == name; });
@@ -120,6 +149,31 @@ class Evaluation {
  private:
   [[noreturn]] void fail(int line, int column, const std::string& message) const {
     throw ConfigError({file_, line, column}, message);
+  }
+
+  // The variable that a statement assigns to; empty if it does not.
+  static std::string assigned_name(const PythonStatement& statement) {
+    const std::vector<PythonToken>& tokens = statement.tokens;
+    const bool assigns = tokens.size() > 2 && tokens[0].kind == TokenKind::kName &&
+                         tokens[1].kind == TokenKind::kSign &&
+                         (tokens[1].text == "=" || tokens[1].text == ":");
+    return assigns ? tokens[0].text : std::string{};
+  }
+  // Whether a dotted name begins here that ends in one of `names` and is called.
+  static bool is_call(const std::vector<PythonToken>& tokens, std::size_t at,
+                      std::string_view names) {
+    const bool inside =
+        at > 0 && tokens[at - 1].text == "." && tokens[at - 1].kind == TokenKind::kSign;
+    const bool defined = at > 0 && (tokens[at - 1].text == "def" || tokens[at - 1].text == "class");
+    if (inside || defined || tokens[at].kind != TokenKind::kName) {
+      return false;
+    }
+    while (at + 2 < tokens.size() && tokens[at + 1].text == "." &&
+           tokens[at + 1].kind == TokenKind::kSign) {
+      at += 2;
+    }
+    return at + 1 < tokens.size() && tokens[at + 1].text == "(" &&
+           tokens[at + 1].kind == TokenKind::kSign && is_among(names, tokens[at].text);
   }
 
   // What is returned, if the statement returns.
@@ -412,6 +466,11 @@ std::vector<std::string> recipe_functions(std::string_view text, const std::stri
     }
   }
   return names;
+}
+
+std::vector<PythonValue> python_calls(std::string_view text, const std::string& file,
+                                      std::string_view names) {
+  return Evaluation(text, file).calls(names);
 }
 
 PythonValue python_result(std::string_view text, const std::string& file,

@@ -47,4 +47,12 @@ std::vector<std::string> recipe_functions(std::string_view text, const std::stri
 PythonValue python_result(std::string_view text, const std::string& file,
                           const std::string& function);
 
+// The calls in a whole text of what ends in one of these names, which have blanks between them, in
+// the order of the text: "from_pretrained" is AutoModelForCausalLM.from_pretrained as well.
+// Variables stand for what was assigned to them before; one that is assigned in several places, or
+// to what is not understood, keeps its name. Throws ConfigError for such a call that is not
+// understood.
+std::vector<PythonValue> python_calls(std::string_view text, const std::string& file,
+                                      std::string_view names);
+
 }  // namespace stepcast

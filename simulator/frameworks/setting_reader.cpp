@@ -122,7 +122,9 @@ Location FrameworkReader::location(std::string_view name) const {
 }
 
 void FrameworkReader::error(std::string_view name, std::string message) const {
-  diagnostics_->error(location(name), "'" + std::string(name) + "' " + std::move(message));
+  const bool absent = place_of(name) == settings_.size();
+  diagnostics_->error(absent ? Location{file_, 0, 0} : location(name),
+                      "'" + std::string(name) + "' " + std::move(message));
 }
 
 void FrameworkReader::add(ImportOutcome outcome, const Setting& setting, std::string_view ours,
@@ -145,8 +147,11 @@ const Setting* FrameworkReader::take(std::string_view name, std::string_view our
 }
 
 void FrameworkReader::refuse(const Setting& setting, const std::string& expected) const {
+  const std::string remedy =
+      file_.empty() ? std::string{} : "; give " + setting.name + "=VALUE behind the file";
   diagnostics_->error(setting.value.location(), "'" + setting.name + "' must be " + expected +
-                                                    ", not '" + written(setting.value) + "'");
+                                                    ", not '" + written(setting.value) + "'" +
+                                                    remedy);
 }
 
 template <typename Read>
@@ -256,6 +261,14 @@ void FrameworkReader::without_effect(std::string_view names) {
         })) {
       held.asked = true;
       add(ImportOutcome::kWithoutEffect, setting, {}, {});
+    }
+  }
+}
+
+void FrameworkReader::also_known(std::string_view names) {
+  for (const std::string_view name : names_in(names)) {
+    if (!name.ends_with('*')) {
+      asked_.emplace_back(name);
     }
   }
 }

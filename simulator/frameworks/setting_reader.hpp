@@ -97,6 +97,9 @@ class FrameworkReader {
   // Keys that change nothing that is predicted, with blanks between them; a name that ends in '*'
   // stands for all that begin so.
   void without_effect(std::string_view names);
+  // Names that are known though nothing is read of them, for suggestions; those that end in '*' are
+  // none.
+  void also_known(std::string_view names);
   void not_carried(std::string_view name, std::string_view meaning,
                    std::string_view neutral = "false");
   void not_carried(std::span<const UnpricedKey> keys);
@@ -106,6 +109,9 @@ class FrameworkReader {
   void assume(std::string ours, std::string value, std::string note);
 
   void error(std::string_view name, std::string message) const;
+  // What is wrong with a key that is not there is told at this file, and what is no value of its
+  // key with the way to give one: for readers that take NAME=VALUE.
+  void tell_absent_at(std::string file) { file_ = std::move(file); }
   void remark(ImportRemark remark) { remarks_.push_back(std::move(remark)); }
 
   // What nobody asked for is an error or a remark, with the nearest key that somebody asked for.
@@ -133,6 +139,7 @@ class FrameworkReader {
   std::vector<Held> settings_;
   std::vector<std::string> asked_;  // every name that was asked for, for suggestions
   std::vector<ImportRemark> remarks_;
+  std::string file_;
   Diagnostics* diagnostics_;
 };
 

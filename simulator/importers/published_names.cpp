@@ -157,6 +157,7 @@ constexpr std::array kFamilies = {
     SetFamily{"megatron_bridge", FrameworkFamily::kMegatronBridge},
     SetFamily{"maxtext", FrameworkFamily::kMaxtext},
     SetFamily{"mlperf", FrameworkFamily::kMlperf},
+    SetFamily{"huggingface", FrameworkFamily::kHuggingFace},
 };
 
 using Words = std::vector<std::string>;
@@ -289,6 +290,9 @@ std::string gpu_for(std::string_view published, const std::vector<std::string>& 
 }
 
 SoftwareName software_for(std::string_view framework) {
+  if (const std::string_view set = trainer_set(framework); !set.empty()) {
+    return {std::string(set), {}};
+  }
   const auto [before, remark] = with_remark(framework);
   const std::string name = without_versions(before);
   for (const PublishedFramework& known : kFrameworks) {

@@ -29,6 +29,7 @@ enum class FrameworkFamily {
   kNemo,
   kMegatronBridge,
   kMaxtext,
+  kHuggingFace,
   kMlperf
 };
 
@@ -42,6 +43,9 @@ struct SoftwareName {
   [[nodiscard]] FrameworkFamily family() const { return family_of(software); }
 };
 SoftwareName software_for(std::string_view framework);
+// The set of a framework that runs Hugging Face's Trainer, by itself or with DeepSpeed; empty for
+// another (trainer_rows.cpp).
+std::string_view trainer_set(std::string_view framework);
 
 // --- sources ----------------------------------------------------------------------------------
 // The sources of published runs by the key that their rows have for them.

@@ -74,6 +74,10 @@ struct RunSoftware {
 void read_overlap(StatedObject& train, const RunModel& model, RunSoftware& software, Record& plan,
                   Record& assumed);
 
+// What a run of Hugging Face's Trainer states beside `train.overlap`: the release of PyTorch, a
+// variant in its notes (trainer_rows.cpp). Nothing for another framework.
+void settle_trainer(StatedObject& row, RunSoftware& software, Record& plan, Record& assumed);
+
 // --- adapters (launch_scripts.cpp) --------------------------------------------------------------
 
 // Whether the row's task is LoRA and not pretraining; others are refused.

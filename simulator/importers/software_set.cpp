@@ -160,6 +160,7 @@ std::string set_of_family(const SoftwareName& known, const std::string& framewor
       }
       break;
     case FrameworkFamily::kPytorch:
+    case FrameworkFamily::kHuggingFace:
     case FrameworkFamily::kOther:
       break;
   }

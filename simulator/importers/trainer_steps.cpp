@@ -283,6 +283,7 @@ Record titan_experiment(StatedObject& row, const std::string& gpu, Record& assum
 
 // What the cases are called after, behind "hf_".
 constexpr std::array kHuggingFaceModels = {Word{"8b", "llama3.1_8b"}, Word{"1b", "llama3.2_1b"},
+                                           Word{"3b", "llama3.2_3b"}, Word{"qwen3", "qwen3_8b"},
                                            Word{"qwen3moe", "qwen3_30b_a3b"}};
 
 std::string hugging_face_model(const std::string& named, Record& assumed) {
@@ -324,8 +325,15 @@ Record hugging_face_experiment(StatedObject& row, const std::string& gpu, Record
       {"optimizer", "adamw"}};
   experiment["plan"] = {{"zero", settings.count("fsdp").value_or(0) != 0 ? 3 : 0}};
   experiment["software"] = hugging_face_set(row, profiles);
+  settings.ignore("version");  // of FSDP: 1 and 2 are priced alike
   if (settings.count("pure").value_or(0) != 0) {
-    assumed.push_back("weights, gradients and moments in 16 bits: no software set says it");
+    experiment["training"]["weights"] = "bf16";
+  }
+  if (const std::int64_t rank = settings.count("lora").value_or(0); rank > 0) {
+    experiment["training"]["lora"] = {
+        {"rank", rank}, {"targets", {"q", "k", "v", "o"}}, {"dropout", true}};
+    assumed.push_back(
+        "training.lora.targets q, k, v and o, with dropout: what huggingface_steps.py adapts");
   }
   if (profiles.model(model).moe) {
     assumed.push_back(

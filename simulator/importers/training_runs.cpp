@@ -248,6 +248,7 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
   Record training = training_of(train, device, degrees, assumed);
   read_overlap(train, model, software, plan, assumed);
   settle_source(row, device, software, assumed);
+  settle_trainer(row, software, plan, assumed);
   settle_adapter(row, device, training, plan, software, assumed);
   settle_mask(figures, profiles, software, assumed);
   if (family_of(software.base) == FrameworkFamily::kTorchtitan) {

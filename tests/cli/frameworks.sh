@@ -69,6 +69,55 @@ for set in torchtitan_2024 torchtitan_2026_03 torchtitan_eager_2026_08; do
   "$stepcast" import torchtitan "$made/titan/train.toml" --quiet | grep -q "^software: $set\$" || complain "$set does not come back"
 done
 
+# Files of Hugging Face's Trainer: each by its own name or by its form, with what it names beside it; what makes no experiment is
+# refused at its line, and adapters become a part of one.
+mkdir "$made/tuning" "$made/tuning/configs"
+cat >"$made/tuning/axolotl.yml" <<'YAML'
+base_model: NousResearch/Meta-Llama-3.1-8B
+sequence_len: 4096
+micro_batch_size: 1
+gradient_accumulation_steps: 4
+adapter: lora
+lora_r: 16
+lora_target_linear: true
+gradient_checkpointing: true
+attn_implementation: flash_attention_2
+optimizer: adamw_bnb_8bit
+deepspeed: configs/zero2.json
+YAML
+echo '{"bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}}' >"$made/tuning/configs/zero2.json"
+cat >"$made/tuning/fsdp.yaml" <<'YAML'
+distributed_type: FSDP
+mixed_precision: bf16
+num_machines: 1
+num_processes: 8
+fsdp_config: {fsdp_version: 2, fsdp_reshard_after_forward: true}
+YAML
+cat >"$made/tuning/train.sh" <<'SH'
+accelerate launch --config_file fsdp.yaml --num_processes 4 train.py --model_name_or_path "${MODEL}" --bf16 True \
+  --max_length 2048 --per_device_train_batch_size 1 --gradient_checkpointing True
+SH
+echo '{"peft_type": "LORA", "r": 8, "target_modules": ["q_proj", "v_proj"]}' >"$made/tuning/adapter_config.json"
+tuned() { # WORDS OF AN IMPORT
+  (cd "$made/tuning" && "$stepcast" import "$@" --gpu h100_sxm --out "$made/tuned.yaml" 2>"$made/said") || complain "import $*: $(cat "$made/said")"
+  "$stepcast" project "$made/tuned.yaml" >"$made/out.txt" 2>&1 || complain "import $*: $(head -n 2 "$made/out.txt")"
+}
+tuned axolotl axolotl.yml --nodes 1
+cp "$made/tuned.yaml" "$made/named.yaml"
+grep -q 'plan: {tp: 1, pp: 1, zero: 2}' "$made/tuned.yaml" || complain "axolotl.yml: $(cat "$made/tuned.yaml")"
+tuned axolotl.yml --nodes 1
+cmp "$made/named.yaml" "$made/tuned.yaml" || complain "axolotl.yml by its form is another experiment"
+tuned accelerate train.sh MODEL=Qwen/Qwen3-4B
+grep -q 'plan: {tp: 1, pp: 1, fsdp: 4}' "$made/tuned.yaml" || complain "train.sh: $(cat "$made/tuned.yaml")"
+tuned accelerate fsdp.yaml model_name_or_path=llama3.2_1b max_length=2048 gradient_checkpointing=true adapter_config=adapter_config.json
+grep -q 'lora: {rank: 8, targets: \[q, v\]}' "$made/tuned.yaml" || complain "fsdp.yaml: $(cat "$made/tuned.yaml")"
+tuned deepspeed configs/zero2.json model_name_or_path=llama3.2_1b max_length=2048 per_device_train_batch_size=1 bf16=true num_processes=2
+refuses deepspeed "$made/tuning/configs/zero2.json" "zero2.json: error: 'model_name_or_path' is not in the file; give model_name_or_path=NAME"
+sed -i 's/lora_r: 16/lora_rank: 16/' "$made/tuning/axolotl.yml"
+refuses axolotl "$made/tuning/axolotl.yml" "axolotl.yml: error: 'lora_r' is needed for adapters"
+refuses trl "$made/tuning/axolotl.yml" 'is a file of another door: stepcast import axolotl'
+"$stepcast" import hf "$made/tuning/adapter_config.json" | grep -q 'lora: {rank: 8, targets: \[q, v\]}' || complain "adapter_config.json"
+
 declare -A back=() refused=()
 comments=0
 for example in "$root"/examples/*/experiment.yaml; do

@@ -73,6 +73,12 @@ int fuzz_primus(const std::uint8_t* data, std::size_t size);
 int fuzz_recipe(const std::uint8_t* data, std::size_t size);
 int fuzz_mlperf(const std::uint8_t* data, std::size_t size);
 
+// import_deepspeed, import_accelerate, import_axolotl, import_llamafactory, import_trl, each of the
+// same text, as data, a script and Python: the same.
+int fuzz_trainer(const std::uint8_t* data, std::size_t size);
+int fuzz_trainer_script(const std::uint8_t* data, std::size_t size);
+int fuzz_trainer_python(const std::uint8_t* data, std::size_t size);
+
 struct Target {
   std::string_view name;
   int (*run)(const std::uint8_t* data, std::size_t size);
@@ -97,6 +103,9 @@ inline constexpr std::array kTargets = {Target{"claim", fuzz_claim},
                                         Target{"sweep", fuzz_sweep},
                                         Target{"table", fuzz_table},
                                         Target{"torchtitan", fuzz_torchtitan},
-                                        Target{"trace", fuzz_trace}};
+                                        Target{"trace", fuzz_trace},
+                                        Target{"trainer", fuzz_trainer},
+                                        Target{"trainer_python", fuzz_trainer_python},
+                                        Target{"trainer_script", fuzz_trainer_script}};
 
 }  // namespace stepcast::fuzz

@@ -5,7 +5,9 @@
 
 #include "frameworks/framework_table.hpp"
 #include "frameworks/hf_config.hpp"
+#include "frameworks/huggingface.hpp"
 #include "frameworks/imported_experiment.hpp"
+#include "frameworks/trainer_adapters.hpp"
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/job.hpp"
 #include "stepcast/base/each_of.hpp"
@@ -60,6 +62,11 @@ std::vector<Framework> Simulator::frameworks() {
   });
 }
 
+std::string Simulator::framework_of_file(const TextSource& file) {
+  return answer_of(
+      [&] { return std::string(huggingface_door(text_of(file), told_name(file.file))); });
+}
+
 Imported Simulator::import_experiment(const std::string& framework, const TextSource& file,
                                       const ImportSettings& settings) const {
   return answer_of([&]() -> Imported {
@@ -90,6 +97,9 @@ std::string Simulator::import_model(const TextSource& file, const std::string& n
     TextSource config = file;
     if (!file.text && std::filesystem::is_directory(file.file, error)) {
       config.file /= "config.json";
+    }
+    if (const std::string text = text_of(config); is_adapter_config(text)) {
+      return imported_adapters(text, told_name(config.file));
     }
     return to_yaml(import_hf_config(text_of(config), told_name(config.file),
                                     name.empty() ? usual_name(config.file) : name));

@@ -17,6 +17,7 @@
 #include "stepcast/config/told_name.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
+#include "stepcast/experiment/cheapest_savings.hpp"
 #include "stepcast/experiment/comparison.hpp"
 #include "stepcast/experiment/missing_plan.hpp"
 #include "stepcast/experiment/nearest_fit.hpp"
@@ -217,6 +218,7 @@ Projection expected_of(const Job& job, const DataRoot& data) {
 
 Projection projection_of(const Job& job, const DataRoot& data) {
   Projection projection = expected_of(job, data);
+  projection.savings = cheapest_savings(projection, job.experiment, job.cost);
   projection.nearest_fit = nearest_fit(projection, job.experiment, job.cost);
   return projection;
 }

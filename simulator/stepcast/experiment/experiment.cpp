@@ -356,8 +356,29 @@ class ExperimentReader {
     follow_recipes({experiment_.model.name, experiment_.named.gpu, experiment_.training.dtype,
                     experiment_.model.attention.kind == AttentionKind::kMla},
                    experiment_.software);
+    hold_weights();
     experiment_.software_base = experiment_.software;
     experiment_.named.software = name;
+  }
+
+  // A set that trains under autocast trains weights of 16 bits as they are.
+  void hold_weights() {
+    SoftwareSpec& software = experiment_.software;
+    const std::optional<WeightFormat> held = experiment_.training.weight_format;
+    if (!held) {
+      return;
+    }
+    if (software.autocast == Autocast::kNone) {
+      const ConfigNode* training = top_.node().find("training");
+      MappingReader(*training, "training", diagnostics_)
+          .error("weights", "is what software " + software.name +
+                                " decides itself; leave it out, or take a set that trains weights "
+                                "as they were loaded, software: huggingface");
+      return;
+    }
+    if (*held == WeightFormat::kBf16) {
+      train_in_16_bits(software);
+    }
   }
 
   // What the library of the software runs for this model on this GPU.

@@ -34,6 +34,23 @@ void write_scale(const ClusterScale& scale, ConfigWriter& writer) {
   writer.end();
 }
 
+void write_bus_rates(const BusRates& rates, ConfigWriter& writer) {
+  if (!rates.any()) {
+    return;
+  }
+  writer.begin("bus_rates");
+  const auto write = [&](std::string_view key, const std::optional<BytesPerSecond>& rate) {
+    if (rate) {
+      writer.quantity(key, *rate);
+    }
+  };
+  write("all_reduce", rates.all_reduce);
+  write("all_gather", rates.all_gather);
+  write("reduce_scatter", rates.reduce_scatter);
+  write("all_to_all", rates.all_to_all);
+  writer.end();
+}
+
 ConfigNode cluster_node(const Experiment& experiment) {
   const ClusterSpec& cluster = experiment.cluster;
   const NamedParts& named = experiment.named;
@@ -51,6 +68,7 @@ ConfigNode cluster_node(const Experiment& experiment) {
   writer.field("topology", name(cluster.network.topology));
   writer.field("nodes_per_pod", cluster.network.nodes_per_pod);
   writer.field("oversubscription", cluster.network.oversubscription);
+  write_bus_rates(cluster.network.bus_rates, writer);
   if (experiment.locked_clock) {
     writer.quantity("gpu_clock", *experiment.locked_clock);
   }

@@ -14,6 +14,25 @@ namespace {
 constexpr Range<double> kOversubscription{1.0, 1000.0};
 constexpr Range<std::int64_t> kGpusPerNode{1, 1024};
 
+constexpr UnitRange kBusRate{{0.001, 100'000.0}, "GB/s"};
+
+void read_bus_rates(MappingReader& cluster, BusRates& rates) {
+  std::optional<MappingReader> mapping = cluster.optional_mapping("bus_rates");
+  if (!mapping) {
+    return;
+  }
+  const auto read = [&](std::string_view key, std::optional<BytesPerSecond>& rate) {
+    if (const ConfigNode* given = mapping->take(key)) {
+      rate = mapping->quantity<BytesPerSecond>(key, *given, kBusRate);
+    }
+  };
+  read("all_reduce", rates.all_reduce);
+  read("all_gather", rates.all_gather);
+  read("reduce_scatter", rates.reduce_scatter);
+  read("all_to_all", rates.all_to_all);
+  mapping->finish();
+}
+
 NetworkSpec read_network(SourcedReader reader) {
   NetworkSpec network;
   network.topology =
@@ -67,6 +86,7 @@ void read_network_changes(MappingReader& cluster, NetworkSpec& network) {
   network.nodes_per_pod = cluster.optional_count("nodes_per_pod", network.nodes_per_pod);
   network.oversubscription =
       cluster.optional_number("oversubscription", network.oversubscription, kOversubscription);
+  read_bus_rates(cluster, network.bus_rates);
 }
 
 ClusterSpec cluster_of(DeviceSpec device, std::int64_t nodes) {

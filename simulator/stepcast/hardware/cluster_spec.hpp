@@ -64,11 +64,26 @@ template <>
 inline constexpr std::array<std::string_view, 2> kNamesOf<NetworkTopology> = {
     "rail_optimised_fat_tree", "fat_tree"};
 
+// What a cluster's collectives between nodes were measured to reach, as NCCL's tests print it: bus
+// bandwidth, of the whole tensor (n - 1) / n over the time, twice that for all-reduce. A rate that
+// is not given follows from NICs and protocols.
+struct BusRates {
+  std::optional<BytesPerSecond> all_reduce;
+  std::optional<BytesPerSecond> all_gather;
+  std::optional<BytesPerSecond> reduce_scatter;
+  std::optional<BytesPerSecond> all_to_all;
+
+  [[nodiscard]] bool any() const {
+    return all_reduce || all_gather || reduce_scatter || all_to_all;
+  }
+};
+
 // The shape of the network between nodes.
 struct NetworkSpec {
   NetworkTopology topology = NetworkTopology::kRailOptimisedFatTree;
   std::int64_t nodes_per_pod = 0;  // 0: one pod holds every node
   double oversubscription = 1.0;   // of the links between pods: 2 carries half
+  BusRates bus_rates;
 };
 
 struct ClusterSpec {
@@ -112,7 +127,7 @@ ClusterProfile load_cluster_profile(const std::filesystem::path& file,
                                     const SourceTable& shared_sources);
 
 // Changes what `cluster` of an experiment says of the network: topology, nodes_per_pod,
-// oversubscription.
+// oversubscription, bus_rates.
 void read_network_changes(MappingReader& cluster, NetworkSpec& network);
 
 // `nodes` usual nodes of a GPU.

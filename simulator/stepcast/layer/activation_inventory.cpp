@@ -101,7 +101,7 @@ Bytes rerun_activations(const BlockOps& layer) {
 Bytes layer_input(const ExpansionContext& context) {
   const ModelSpec& model = context.model;
   return static_cast<double>(context.sequence_tokens() * model.residual_streams * model.hidden) *
-         kSixteenBits;
+         context.stream_element();
 }
 
 Bytes backward_workspace(const ExpansionContext& context, LayerKind kind) {

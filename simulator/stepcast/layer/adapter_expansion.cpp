@@ -24,14 +24,27 @@ void BlockBuilder::thin_product(OpId id, std::int64_t outputs, std::int64_t inpu
 void BlockBuilder::read_adapter_input(const Adapter& adapter) {
   const std::int64_t rows = context_.tokens();
   const Implementation implementation = context_.software.adapter;
-  if (context_.training.weights.lora->dropout) {
-    forward_memory_bound(OpId::kAdapterDropout, MemoryBoundKind::kDropout, rows, adapter.inputs,
-                         implementation, kSixteenBits);
+  const bool fp32 = context_.software.adapter_fp32;
+  const auto both_ways = [&](MemoryBoundKind kind, MemoryBoundKind gradient, Bytes element) {
+    MemoryBound op{kind, rows, adapter.inputs, element, Direction::kForward, implementation};
+    forward(OpId::kAdapterDropout, op);
     if (product_input_) {
-      backward(OpId::kAdapterDropout,
-               MemoryBound{MemoryBoundKind::kDropout, rows, adapter.inputs, kSixteenBits,
-                           Direction::kBackward, implementation});
+      op.kind = gradient;
+      op.direction = kind == gradient ? Direction::kBackward : Direction::kForward;
+      backward(OpId::kAdapterDropout, op);
     }
+  };
+  using enum MemoryBoundKind;
+  if (fp32) {
+    both_ways(kCastUp, kCast, kSixteenBits);
+  }
+  if (context_.training.weights.lora->dropout) {
+    both_ways(kDropout, kDropout, fp32 ? Bytes(4) : kSixteenBits);
+  }
+  if (fp32) {
+    both_ways(kCast, kCastUp, kSixteenBits);
+  }
+  if (context_.training.weights.lora->dropout) {
     save(TensorId::kAdapterInput, OpId::kAdapterDropout, rows, adapter.inputs, kSixteenBits);
     if (implementation != Implementation::kCompiled) {
       save(TensorId::kAdapterDropoutMask, OpId::kAdapterDropout, rows, adapter.inputs, Bytes(1));

@@ -135,8 +135,7 @@ class AttentionExpander {
     if (model().positions == Positions::kRope) {
       const std::int64_t turned =
           a.rope_head_dim > 0 ? (q + k) / heads().qk_dim * a.rope_head_dim : q + k;
-      build_.memory_bound(OpId::kAttentionRope, is_complex() ? Kind::kComplexRope : Kind::kRope,
-                          rows, turned, software().rope);
+      build_.memory_bound(OpId::kAttentionRope, rope_kind(), rows, turned, software().rope);
     }
     constexpr OpId kOne = OpId::kAttentionQkv;
     return software().fused_qkv ? Projected{kOne, kOne, kOne, kOne} : Projected{};
@@ -211,6 +210,16 @@ class AttentionExpander {
     return {q, OpId::kAttentionKvUp, OpId::kAttentionKvUp, OpId::kAttentionKvUp};
   }
 
+  [[nodiscard]] Kind rope_kind() const {
+    if (is_complex()) {
+      return Kind::kComplexRope;
+    }
+    if (software().rope_form == RopeForm::kRotateHalf &&
+        software().rope == Implementation::kEager) {
+      return context_.in_autocast() ? Kind::kRotateHalfFp32 : Kind::kRotateHalf;
+    }
+    return Kind::kRope;
+  }
   [[nodiscard]] bool is_complex() const { return software().rope_form == RopeForm::kComplex; }
 
   // Keys are assembled from their two parts for every head; so are queries, unless the kernel that

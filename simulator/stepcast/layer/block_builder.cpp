@@ -6,6 +6,7 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/error.hpp"
+#include "stepcast/base/real.hpp"
 
 namespace stepcast {
 namespace {
@@ -14,6 +15,28 @@ namespace {
 bool reads_attention_norm(OpId id) {
   return id == OpId::kAttentionQkv || id == OpId::kAttentionQ || id == OpId::kAttentionK ||
          id == OpId::kAttentionV;
+}
+
+// Whether a product reads what a norm over the residual stream gives, which is in its format.
+bool reads_stream(OpId id) {
+  switch (id) {
+    case OpId::kAttentionQkv:
+    case OpId::kAttentionQ:
+    case OpId::kAttentionK:
+    case OpId::kAttentionV:
+    case OpId::kAttentionGate:
+    case OpId::kAttentionQDown:
+    case OpId::kAttentionKvDown:
+    case OpId::kAttentionKRope:
+    case OpId::kMlpGateUp:
+    case OpId::kMlpGate:
+    case OpId::kMlpUp:
+    case OpId::kMoeRouter:
+    case OpId::kHeadOutput:
+      return true;
+    default:
+      return false;
+  }
 }
 
 // Whose matrices, or norms, operators of a block multiply with.
@@ -68,6 +91,9 @@ void BlockBuilder::projection_in(OpId id, std::int64_t rows, std::int64_t output
                                  std::int64_t inputs, Dtype dtype) {
   const Gradients gradients = gradients_of_product();
   quantize(id, rows, outputs, inputs, dtype, gradients);
+  if (context_.in_autocast() && dtype != Dtype::kFp32) {
+    cast_operands(id, rows, outputs, inputs, gradients);
+  }
   unpack(Direction::kForward, rows, outputs, inputs);
   Gemm product{rows, outputs, inputs, 1, dtype, GemmPass::kForward};
   product.accumulation = accumulation(GemmPass::kForward);
@@ -81,6 +107,33 @@ void BlockBuilder::projection_in(OpId id, std::int64_t rows, std::int64_t output
   if (gradients.weight) {
     backward(id, Gemm{outputs, inputs, rows, 1, dtype, GemmPass::kWgrad, sums_gradients(),
                       gradient_element(), accumulation(GemmPass::kWgrad)});
+  }
+}
+
+// Autocast gives a product its operands in 16 bits. A weight is cast once a forward and its
+// gradient back; what is in fp32 is cast by each product that reads it, for itself. Both copies
+// stay for backward.
+void BlockBuilder::cast_operands(OpId id, std::int64_t rows, std::int64_t outputs,
+                                 std::int64_t inputs, const Gradients& gradients) {
+  const auto eager = [](MemoryBoundKind kind, std::int64_t r, std::int64_t c) {
+    return MemoryBound{kind, r, c, kSixteenBits, Direction::kForward, Implementation::kEager};
+  };
+  forward(OpId::kAutocastWeight, eager(MemoryBoundKind::kCast, outputs, inputs));
+  if (gradients.weight) {
+    backward(OpId::kAutocastWeight, eager(MemoryBoundKind::kCastUp, outputs, inputs));
+  }
+  if (gradients.input) {
+    save_given(TensorId::kWeightCasts, real(outputs) * real(inputs) * kSixteenBits);
+  }
+  if (!reads_stream(id)) {
+    return;
+  }
+  forward(OpId::kAutocastInput, eager(MemoryBoundKind::kCast, rows, inputs));
+  if (gradients.input) {
+    backward(OpId::kAutocastInput, eager(MemoryBoundKind::kCastUp, rows, inputs));
+  }
+  if (gradients.weight) {
+    save_result(TensorId::kProductInputs, rows, inputs, kSixteenBits);
   }
 }
 
@@ -118,11 +171,12 @@ void BlockBuilder::add_to_gradient(std::int64_t outputs, std::int64_t inputs) {
 
 void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
                            std::int64_t inputs, const ResultBytes& result) {
-  const Dtype dtype = context_.training.dtype;
-  const bool sequential = context_.software.grouped_gemm == GroupedGemmMode::kLegacy;
+  // torch._grouped_mm is not among what autocast casts, and of fp32 it is a product an expert.
+  const bool fp32 = context_.in_autocast();
+  const Dtype dtype = fp32 ? Dtype::kFp32 : context_.training.dtype;
+  const bool sequential = fp32 || context_.software.grouped_gemm == GroupedGemmMode::kLegacy;
   const Gradients gradients = gradients_of_product();
   quantize(id, rows, outputs, inputs, dtype, gradients);
-  unpack(Direction::kForward, rows, groups * outputs, inputs);
   GroupedGemm product{groups, rows, outputs, inputs, dtype, GemmPass::kForward, sequential};
   product.result = result.forward;
   product.accumulation = accumulation(GemmPass::kForward);
@@ -134,7 +188,6 @@ void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std:
   product.accumulation = accumulation(GemmPass::kDgrad);
   if (gradients.input) {
     backward(id, product);
-    unpack(Direction::kBackward, rows, groups * outputs, inputs);
   }
   if (gradients.weight) {
     product.n = outputs;
@@ -236,17 +289,21 @@ void BlockBuilder::activation(OpId id, std::int64_t rows, std::int64_t width,
     const MemoryBoundKind of_gate = context_.model.mlp.soft_clamped
                                         ? MemoryBoundKind::kSoftClampedActivation
                                         : MemoryBoundKind::kGatedActivation;
-    memory_bound(id, gated ? of_gate : MemoryBoundKind::kActivation, rows, width, made);
+    memory_bound(id, gated ? of_gate : MemoryBoundKind::kActivation, rows, width, made,
+                 of_experts ? context_.stream_element() : kSixteenBits);
   }
   if (kept_rows == 0) {
     return;
   }
   // Eager kernels keep the activated gate apart from its product with the other input.
   if (gated && made == Implementation::kEager) {
-    save_result(TensorId::kMlpActivatedGate, kept_rows, width, kSixteenBits);
+    save_result(TensorId::kMlpActivatedGate, kept_rows, width,
+                of_experts ? context_.stream_element() : kSixteenBits);
   }
   if (software.keeps_activation_product && trains() && keeps_operand()) {
-    save_result(TensorId::kMlpActivationOutput, kept_rows, width, operand());
+    const bool fp32 = of_experts && context_.in_autocast();
+    save_result(TensorId::kMlpActivationOutput, kept_rows, width,
+                fp32 ? context_.stream_element() : operand());
   }
 }
 
@@ -255,12 +312,16 @@ void BlockBuilder::norm(OpId id, std::int64_t rows) {
                                    ? MemoryBoundKind::kLayerNorm
                                    : MemoryBoundKind::kNorm;
   needs_gradient_ = needs_gradient_ || context_.training.weights.trains(ParameterRole::kNorm);
-  memory_bound(id, kind, rows, context_.model.hidden, context_.software.norm);
+  const bool written = context_.in_autocast() && kind == MemoryBoundKind::kNorm &&
+                       context_.software.norm == Implementation::kEager;
+  memory_bound(id, written ? MemoryBoundKind::kWrittenNorm : kind, rows, context_.model.hidden,
+               context_.software.norm, context_.stream_element());
 }
 
 void BlockBuilder::gradient_sum(OpId id, std::int64_t rows, std::int64_t terms,
                                 Implementation implementation) {
-  const MemoryBound sum{MemoryBoundKind::kResidual, rows,          context_.model.hidden, Bytes(2),
+  const MemoryBound sum{MemoryBoundKind::kResidual, rows,
+                        context_.model.hidden,      context_.stream_element(),
                         Direction::kBackward,       implementation};
   for (std::int64_t i = 1; i < terms; ++i) {
     backward(id, sum);
@@ -405,17 +466,17 @@ void BlockBuilder::unpack(Direction direction, std::int64_t rows, std::int64_t o
         MemoryBound{kind, r, c, kSixteenBits, Direction::kForward, Implementation::kFused});
   };
   switch (format) {
-    case BaseWeights::kBf16:
+    case BaseWeights::kAsOthers:
       return;
     case BaseWeights::kInt8:
       if (direction == Direction::kForward) {
         pass(OpId::kQuantize, MemoryBoundKind::kQuantizeRow, rows, inputs);
-        return pass(OpId::kDequantize, MemoryBoundKind::kCast, rows, outputs);
+        return pass(OpId::kBaseDequantize, MemoryBoundKind::kCast, rows, outputs);
       }
-      return pass(OpId::kDequantize, MemoryBoundKind::kDequantize8, outputs, inputs);
+      return pass(OpId::kBaseDequantize, MemoryBoundKind::kDequantizeInt8, outputs, inputs);
     case BaseWeights::kNf4:
     case BaseWeights::kNf4Double:
-      return pass(OpId::kDequantize, MemoryBoundKind::kDequantize4, outputs, inputs);
+      return pass(OpId::kBaseDequantize, MemoryBoundKind::kDequantizeNf4, outputs, inputs);
   }
 }
 

@@ -211,6 +211,8 @@ class BlockBuilder {
     bool weight = true;
   };
   Gradients gradients_of_product();
+  void cast_operands(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
+                     const Gradients& gradients);
   void transpose_input(OpId id, std::int64_t rows, std::int64_t inputs, Dtype dtype);
   void quantize(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype,
                 const Gradients& gradients);

@@ -49,7 +49,7 @@ EpilogueBytes epilogue_of_activation(const ExpansionContext& context) {
   const bool again = model_of(dispatcher_in_use(context.plan)).gathers_in_product ||
                      !context.software.keeps_activation_product;
   const double inputs = gated ? 2.0 : 1.0;
-  const double first = !gated ? 2.0 : context.software.fused_gate_up ? 1.5 : 3.0;
+  const double first = !gated ? 2.0 : context.software.experts_fuse_gate_up() ? 1.5 : 3.0;
   return {first * kSixteenBits, (2.0 * inputs + (again ? 1.0 : 0.0)) * kSixteenBits};
 }
 
@@ -64,6 +64,18 @@ MemoryBoundKind put_by_index(OpId id, MemoryBoundKind kind) {
       return MemoryBoundKind::kRowsPut;
     case OpId::kMoeUnpermute:
       return MemoryBoundKind::kRowsWeighted;
+    default:
+      return kind;
+  }
+}
+
+// Those of transformers.
+MemoryBoundKind masked_by_index(OpId id, MemoryBoundKind kind) {
+  switch (id) {
+    case OpId::kMoePermute:
+      return MemoryBoundKind::kMaskedRowsTaken;
+    case OpId::kMoeUnpermute:
+      return MemoryBoundKind::kMaskedRowsWeighted;
     default:
       return kind;
   }
@@ -110,7 +122,8 @@ std::int64_t kept_results(const ExpansionContext& context, const LayerExchange& 
 
 Bytes weighted_row_element(const ExpansionContext& context) {
   const DispatcherModel& model = model_of(dispatcher_in_use(context.plan));
-  return model.software_sums_rows ? context.software.weighted_sum : kSixteenBits;
+  const Bytes summed = max(context.software.weighted_sum, context.stream_element());
+  return model.software_sums_rows ? summed : kSixteenBits;
 }
 
 ExpertLayer::ExpertLayer(const ExpansionContext& context, BlockBuilder& builder)
@@ -129,9 +142,17 @@ bool ExpertLayer::puts_by_index() const {
          row_kernels() != Implementation::kFused;
 }
 
+bool ExpertLayer::masks_rows() const {
+  return context_.software.permute_order == PermuteOrder::kIndexMasked &&
+         row_kernels() != Implementation::kFused;
+}
+
 MemoryBoundKind ExpertLayer::kind_in_use(OpId id, MemoryBoundKind kind) const {
   if (puts_by_index()) {
     return put_by_index(id, kind);
+  }
+  if (masks_rows()) {
+    return masked_by_index(id, kind);
   }
   if (kind == MemoryBoundKind::kStridedCopy &&
       context_.software.permute_order == PermuteOrder::kIndex) {
@@ -148,7 +169,8 @@ Implementation ExpertLayer::row_kernels() const {
 }
 
 void ExpertLayer::permute(OpId id, MemoryBoundKind kind, std::int64_t rows) {
-  build_.memory_bound(id, kind_in_use(id, kind), rows, routed_width(context_.model), row_kernels());
+  build_.memory_bound(id, kind_in_use(id, kind), rows, routed_width(context_.model), row_kernels(),
+                      context_.stream_element());
 }
 
 void ExpertLayer::index_rows() {
@@ -253,8 +275,9 @@ OpId ExpertLayer::input_maker() const {
 void ExpertLayer::save_input() {
   const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
   if (const std::int64_t kept = model.kept_inputs(exchange_); kept > 0 && build_.trains()) {
+    const Bytes read = context_.in_autocast() ? context_.stream_element() : build_.operand();
     build_.save(TensorId::kExpertsInput, input_maker(), kept, routed_width(context_.model),
-                model.gathers_in_product ? kSixteenBits : build_.operand());
+                model.gathers_in_product ? kSixteenBits : read);
   }
 }
 
@@ -283,12 +306,24 @@ void ExpertLayer::cast_weights(std::int64_t rows, std::int64_t cols) {
                               Implementation::kEager, kSixteenBits);
 }
 
+// What a product has made of rows is cloned and masked, and so is its gradient, which of two inputs
+// of an activation is first joined.
+void ExpertLayer::mask_products(std::int64_t width) {
+  if (!masks_rows()) {
+    return;
+  }
+  build_.memory_bound(OpId::kExpertsMask, MemoryBoundKind::kMaskedRows, passed_rows_, width,
+                      row_kernels(), context_.stream_element());
+  build_.backward_memory_bound(OpId::kExpertsMask, MemoryBoundKind::kCopy, passed_rows_, width,
+                               row_kernels(), context_.stream_element());
+}
+
 void ExpertLayer::experts() {
   const std::int64_t hidden = routed_width(context_.model);
   const std::int64_t width = moe().expert_ffn_hidden / plan().etp;
   const std::int64_t local = moe().experts / plan().ep + shape_.copies;
   const bool gated = context_.model.mlp.gated;
-  const bool apart = gated && !context_.software.fused_gate_up;
+  const bool apart = gated && !context_.software.experts_fuse_gate_up();
   save_input();
   fetch_copies();
   if (context_.software.casts_expert_weights) {
@@ -296,31 +331,41 @@ void ExpertLayer::experts() {
   }
   build_.gradient_sum(OpId::kExpertsGradientSum, passed_rows_, apart ? 2 : 1,
                       context_.software.permute);
-  const std::int64_t kept = exchange_.rows;
-  const Bytes stored = context_.software.memory.activation_input;
   const EpilogueBytes epilogue = epilogue_of_activation(context_);
-  if (!gated) {
-    build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden, {.forward = epilogue.first});
-    build_.save_result(TensorId::kMlpActivationInput, kept, width, stored);
-  } else if (!apart) {
-    build_.grouped(OpId::kExpertsGateUp, local, rows_, 2 * width, hidden,
-                   {.forward = epilogue.first});
-    build_.save_result(TensorId::kMlpActivationInput, kept, 2 * width, stored);
-  } else {
-    build_.grouped(OpId::kExpertsGate, local, rows_, width, hidden);
-    build_.save_result(TensorId::kMlpGate, kept, width, stored);
-    build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden, {.forward = epilogue.first});
-    build_.save_result(TensorId::kMlpUp, kept, width, stored);
-  }
+  first_products(local, width, epilogue.first);
   const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
   const bool recomputed = model.gathers_in_product;
-  build_.activation(OpId::kExpertsActivation, activated_rows(), width, recomputed ? 0 : kept,
+  build_.activation(OpId::kExpertsActivation, activated_rows(), width,
+                    recomputed ? 0 : exchange_.rows,
                     model.own_kernels ? Implementation::kFused : context_.software.activation);
   build_.grouped(OpId::kExpertsDown, local, rows_, hidden, width, {.dgrad = epilogue.second});
   biases_after_products();
   if (const std::optional<Collective> weights = copied_weights(kSixteenBits)) {
     // The places serve every layer, so that backward fetches the weights again.
     build_.backward_collective(OpId::kExpertsFetchCopies, *weights);
+  }
+}
+
+// Gate and up of `local` experts, with what the activation's backward reads of them; `passed` are
+// the bytes that pass the epilogue of the last one.
+void ExpertLayer::first_products(std::int64_t local, std::int64_t width, Bytes passed) {
+  const std::int64_t hidden = routed_width(context_.model);
+  const bool gated = context_.model.mlp.gated;
+  const std::int64_t kept = exchange_.rows;
+  const Bytes stored = context_.in_autocast() ? context_.stream_element()
+                                              : context_.software.memory.activation_input;
+  if (!gated) {
+    build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden, {.forward = passed});
+    build_.save_result(TensorId::kMlpActivationInput, kept, width, stored);
+  } else if (context_.software.experts_fuse_gate_up()) {
+    build_.grouped(OpId::kExpertsGateUp, local, rows_, 2 * width, hidden, {.forward = passed});
+    mask_products(2 * width);
+    build_.save_result(TensorId::kMlpActivationInput, kept, 2 * width, stored);
+  } else {
+    build_.grouped(OpId::kExpertsGate, local, rows_, width, hidden);
+    build_.save_result(TensorId::kMlpGate, kept, width, stored);
+    build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden, {.forward = passed});
+    build_.save_result(TensorId::kMlpUp, kept, width, stored);
   }
 }
 

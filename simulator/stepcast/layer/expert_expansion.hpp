@@ -57,6 +57,9 @@ class ExpertLayer {
 
  private:
   [[nodiscard]] bool puts_by_index() const;
+  [[nodiscard]] bool masks_rows() const;
+  void mask_products(std::int64_t width);
+  void first_products(std::int64_t local, std::int64_t width, Bytes passed);
   [[nodiscard]] MemoryBoundKind kind_in_use(OpId id, MemoryBoundKind kind) const;
   [[nodiscard]] Implementation row_kernels() const;
   [[nodiscard]] OpId input_maker() const;

@@ -72,7 +72,7 @@ class LayerExpander {
   void feed() {
     if (kind_.mixer != Mixer::kNone) {
       build_.save(TensorId::kMlpInput, mixer_output(kind_.mixer), context_.sequence_tokens(),
-                  model().residual_streams * hidden(), kSixteenBits);
+                  model().residual_streams * hidden(), context_.stream_element());
     }
     read_residuals(kind_.kept_residuals + (kind_.opens_residual_block ? 1 : 0));
     if (!model().parallel_blocks) {
@@ -104,9 +104,16 @@ class LayerExpander {
     const ModuleScope scope(build_, {RecomputeModule::kLayerNorm});
     build_.begin(Block::kResidualStream);
     build_.norm(id, context_.sequence_tokens());
+    if (software().memory.keeps_norm_copies && software().norm == Implementation::kEager) {
+      // In fp32 its input, which is the stream itself where that is in fp32, and what the gain
+      // multiplies: in the format of the stream, whose own copy goes.
+      build_.save_result(TensorId::kNormCopies, context_.sequence_tokens(), hidden(), kFloat);
+    }
     const bool read =
         std::ranges::any_of(readers, [&](ParameterRole role) { return weights().trains(role); });
-    if (software().keeps_norm_output && read && build_.keeps_operand()) {
+    // Under autocast products keep casts of it, each its own.
+    const bool cast = context_.in_autocast();
+    if (software().keeps_norm_output && read && build_.keeps_operand() && !cast) {
       const bool gathered = software().keeps_gathered_norm_output;
       build_.save_result(output, gathered ? context_.tokens() : context_.sequence_tokens(),
                          hidden(), build_.operand());
@@ -151,7 +158,12 @@ class LayerExpander {
       build_.memory_bound(OpId::kStreamMix, Kind::kStreamMix, rows, n * hidden(),
                           software().mixer());
     } else if (!software().residual_in_norm) {
-      build_.memory_bound(id, Kind::kResidual, rows, hidden(), software().norm);
+      if (context_.in_autocast()) {
+        build_.backward_memory_bound(OpId::kAutocastGradient, Kind::kCast, rows, hidden(),
+                                     Implementation::kEager, kSixteenBits);
+      }
+      build_.memory_bound(id, Kind::kResidual, rows, hidden(), software().norm,
+                          context_.stream_element());
     }
   }
 
@@ -282,7 +294,7 @@ BlockOps expand_embedding(const ExpansionContext& context) {
     build.input_needs_no_gradient();
   }
   build.memory_bound(OpId::kEmbedding, MemoryBoundKind::kEmbedding, context.tokens(),
-                     context.model.hidden, Implementation::kFused);
+                     context.model.hidden, Implementation::kFused, context.stream_element());
   build.leave_tensor_parallel(OpId::kEmbeddingTpOut);
   if (context.training.dropout) {
     build.memory_bound(OpId::kEmbeddingDropout, MemoryBoundKind::kDropout,
@@ -304,6 +316,10 @@ void add_loss_chunk(const ExpansionContext& context, std::int64_t rows, bool fir
       context.plan.tp > 1 ? MemoryBoundKind::kParallelCrossEntropy : MemoryBoundKind::kCrossEntropy;
   build.memory_bound(OpId::kHeadCrossEntropy, loss, rows, vocabulary,
                      context.software.cross_entropy);
+  if (context.software.returns_fp32_logits) {
+    build.forward_memory_bound(OpId::kHeadResult, MemoryBoundKind::kCastUp, rows, vocabulary,
+                               Implementation::kEager, kSixteenBits);
+  }
   // The maximum, the sum and the target's logit of each token are reduced over the vocabulary
   // shards.
   const Bytes statistics = 3.0 * static_cast<double>(rows) * Bytes(4);

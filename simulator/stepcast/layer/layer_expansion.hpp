@@ -7,6 +7,7 @@
 // x k x n and wgrad n x k x m.
 #pragma once
 
+#include "stepcast/base/dtype.hpp"
 #include "stepcast/layer/saved_tensor.hpp"
 #include "stepcast/model/model_spec.hpp"
 #include "stepcast/model/op.hpp"
@@ -30,6 +31,17 @@ struct ExpansionContext {
   // Tokens of a tensor-parallel rank outside the projections.
   [[nodiscard]] std::int64_t sequence_tokens() const {
     return plan.sequence_parallel ? tokens() / plan.tp : tokens();
+  }
+  // Whether forward runs under autocast (Autocast).
+  [[nodiscard]] bool in_autocast() const {
+    const bool sharded = plan.zero == 3 && plan.shards() > 1;
+    return software.autocast == Autocast::kUnsharded && !sharded;
+  }
+  // Of a value of the residual stream.
+  [[nodiscard]] Bytes stream_element() const { return in_autocast() ? Bytes(4) : kSixteenBits; }
+  // Of a gradient as it is reduced: under autocast as it is kept.
+  [[nodiscard]] Bytes reduced_gradient() const {
+    return in_autocast() ? software.states.gradient : software.gradient_reduce;
   }
 };
 

@@ -21,6 +21,9 @@ namespace stepcast {
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)
 #define STEPCAST_SAVED_TENSORS(ROW)                                                  \
   ROW(kLayerInput, "layer_input")                                                    \
+  ROW(kNormCopies, "norm.copies")                                                    \
+  ROW(kProductInputs, "products.input_casts")                                        \
+  ROW(kWeightCasts, "weights.casts")                                                 \
   ROW(kAttentionNormOutput, "attention.norm_output")                                 \
   ROW(kAttentionLatents, "attention.latents")                                        \
   ROW(kAttentionQ, "attention.q")                                                    \

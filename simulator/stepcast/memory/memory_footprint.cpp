@@ -115,7 +115,7 @@ class RankPeak {
     fixed_.parameters += here.parameters;
     fixed_.optimizer += here.optimizer;
     add(stage.matrices, 1, matrices_);
-    fixed_.gradients += stage.dummy_gradients / real(plan().vpp);
+    fixed_.gradients += stage.dummy_gradients / real(plan().vpp) + stage.replica_buckets;
     all_parameters_ += stage.parameters;
     if (rules().gradients_stay) {
       fixed_.gradients += gradients_of(stage);

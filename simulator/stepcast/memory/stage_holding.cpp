@@ -67,7 +67,7 @@ Bytes unpacked(const BlockOps& ops) {
   Bytes most;
   for (const Op& op : ops.backward) {
     const auto* pass = std::get_if<MemoryBound>(&op.work);
-    if (op.id == OpId::kDequantize && pass != nullptr) {
+    if (op.id == OpId::kBaseDequantize && pass != nullptr) {
       most = max(most, real(pass->rows * pass->cols) * kSixteenBits);
     }
   }
@@ -110,13 +110,17 @@ bool trains_head(const ExpansionContext& context) {
 void add_loss(const ExpansionContext& context, StageBudget& budget) {
   const MemoryRules& rules = context.software.memory;
   const bool eager = context.software.cross_entropy == Implementation::kEager;
-  const Bytes at_loss = rules.logit_at_loss.value_or(eager ? rules.logit_at_eager_loss : Bytes(4));
+  const Bytes one_rank = rules.logit_at_loss.value_or(eager ? rules.logit_at_eager_loss : Bytes(4));
+  const Bytes at_loss = context.plan.tp > 1
+                            ? max(one_rank, rules.logit_at_parallel_loss.value_or(one_rank))
+                            : one_rank;
   const Bytes at_head = rules.logit_at_head.value_or(Bytes(2));
   const double logits =
       real(context.tokens() * local_vocabulary(context.model, context.plan, context.software)) /
       real(rules.loss_chunks);
   // The normed input of the head, all of it under sequence parallelism, and its gradient.
-  const Bytes input = 2.0 * real(context.tokens() * context.model.hidden) * kSixteenBits;
+  const Bytes input = 2.0 * real(context.tokens() * context.model.hidden) * kSixteenBits +
+                      (context.in_autocast() ? head_elements(context) * kSixteenBits : Bytes{});
   const Bytes weight_gradient =
       trains_head(context) ? head_elements(context) * kSixteenBits : Bytes{};
   budget.loss = logits * at_loss + input;
@@ -176,10 +180,10 @@ struct LargestUnit {
   double trained_at_end = 0.0;
 };
 
-Bytes packed_bytes(BaseWeights base) { return Bytes(bytes_of(base)); }
+Bytes packed_bytes(BaseWeights base) { return quantised_bytes(base).value_or(kSixteenBits); }
 
 BaseWeights base_of(const TrainedWeights& weights) {
-  return weights.lora ? weights.lora->base_weights : BaseWeights::kBf16;
+  return weights.lora ? weights.lora->base : BaseWeights::kAsOthers;
 }
 
 // Bytes of parameters once they are gathered; experts only where FSDP shards them, or the host
@@ -319,6 +323,11 @@ Bytes frozen_bytes(const SoftwareSpec& software, Dtype dtype, Bytes trained) {
   return software.converts_frozen(dtype) ? size_of(dtype) : trained;
 }
 
+Bytes replica_buckets(const ExpansionContext& context, double trained) {
+  const bool replicated = context.plan.zero == 0 && context.plan.replicas() > 1;
+  return replicated ? trained * context.software.memory.replica_buckets : Bytes{};
+}
+
 // As many ranks share a parameter and the copies of it.
 Bytes stacked_copies(const LocalParameters& parameters, const ExpansionContext& context) {
   const Bytes copies = context.software.memory.stacked_copies;
@@ -414,6 +423,7 @@ StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& st
         state_memory(computed_last(stage), context.plan, context.software).gradients;
   }
   holding.dummy_gradients = dummy_gradients(context, stage);
+  holding.replica_buckets = replica_buckets(context, trained);
   holding.neighbours = (content.embedding ? 0.0 : 1.0) + (content.loss ? 0.0 : 1.0);
   holding.loss = content.loss;
   return holding;

@@ -53,7 +53,7 @@ struct StateMemory {
 StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
                          const SoftwareSpec& software, Dtype dtype = Dtype::kBf16,
                          const OptimizerSpec& optimizer = {},
-                         BaseWeights base = BaseWeights::kBf16);
+                         BaseWeights base = BaseWeights::kAsOthers);
 // Of a rank of the context's plan, in its formats.
 StateMemory state_memory(const ExpansionContext& context, const LocalParameters& parameters);
 // What of these lies on the device and not on the host (shares_on_device of plan/update_rule.hpp,
@@ -78,6 +78,7 @@ struct StageHolding {
   Bytes gradients;          // of all its weights, as the plan shards them
   Bytes late_gradients;   // of them, those of its fullest layer and of the embedding, which are not
                           // there while the backward of the last such layer runs
+  Bytes replica_buckets;  // that live all the time
   Bytes dummy_gradients;  // of one micro-batch through all of a rank's stages
   double neighbours = 0.0;  // stages that it receives from: activations, gradients
   bool loss = false;

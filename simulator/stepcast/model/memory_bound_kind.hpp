@@ -23,6 +23,8 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
 #define STEPCAST_MEMORY_BOUND_KINDS(ROW)                                                       \
   /* RMSNorm: x, y; dy, x, dx */                                                               \
   ROW(kNorm, norm, 2, 3, kElementwise)                                                         \
+  /* the same over fp32 values, written out in calls of the framework: likewise */             \
+  ROW(kWrittenNorm, written_norm, 2, 3, kElementwise)                                          \
   /* mean and variance: likewise */                                                            \
   ROW(kLayerNorm, layer_norm, 2, 3, kElementwise)                                              \
   /* x, y */                                                                                   \
@@ -31,6 +33,10 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   ROW(kComplexRope, complex_rope, 2, 2, kElementwise)                                          \
   /* and of a part of each head, which is joined with the rest afterwards: likewise */         \
   ROW(kComplexRopeParts, complex_rope_parts, 2, 2, kElementwise)                               \
+  /* as transformers writes it, x cos + rotate_half(x) sin, in 16 bits: likewise */            \
+  ROW(kRotateHalf, rotate_half, 2, 2, kElementwise)                                            \
+  /* the same in fp32 by tables in fp32, with the casts around it: likewise */                 \
+  ROW(kRotateHalfFp32, rotate_half_fp32, 2, 2, kElementwise)                                   \
   /* of one input tensor (GELU, squared ReLU): x, y; dy, x, dx */                              \
   ROW(kActivation, activation, 2, 3, kElementwise)                                             \
   /* silu(gate) * up: gate, up, product; gate, up, dy and two gradients */                     \
@@ -93,6 +99,12 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   /* the gradients of a token's rows, in fp32, as an outer product of its gradient with        \
      the weights: that gradient */                                                             \
   ROW(kRowsOuter, rows_outer, 1, 1, kElementwise)                                              \
+  /* a token's row for each of its choices, those of other ranks masked: as rows_taken */      \
+  ROW(kMaskedRowsTaken, masked_rows_taken, 1, 1, kElementwise)                                 \
+  /* rows cloned, and those of other ranks set to zero */                                      \
+  ROW(kMaskedRows, masked_rows, 2, 2, kElementwise)                                            \
+  /* the same, weighted, put back by index and summed: rows; their gradients */                \
+  ROW(kMaskedRowsWeighted, masked_rows_weighted, 1, 1, kElementwise)                           \
   /* what routed rows need besides their order: counts, offsets, owners */                     \
   ROW(kRowIndex, row_index, 1, 1, kElementwise)                                                \
   /* rows by index */                                                                          \
@@ -123,11 +135,10 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   ROW(kQuantizeBlock, quantize_block, 1.5, 1.5, kElementwise)                                  \
   /* one scale for 16 or 32 values: 16 bits in, 4 out */                                       \
   ROW(kQuantizeFp4, quantize_fp4, 1.25, 1.25, kElementwise)                                    \
-  /* a frozen weight of 4 bits and the scales of its blocks to 16: half a byte in and 1/16 for \
-     scales of fp32, 16 bits out */                                                            \
-  ROW(kDequantize4, dequantize_4bit, 1.28, 1.28, kElementwise)                                 \
+  /* 4 bits with a scale for 64 values to 16: 4.5 bits in, 16 out */                           \
+  ROW(kDequantizeNf4, dequantize_nf4, 1.28, 1.28, kElementwise)                                \
   /* of 8 bits, with a scale a row: 8 bits in, 16 out */                                       \
-  ROW(kDequantize8, dequantize_8bit, 1.5, 1.5, kElementwise)                                   \
+  ROW(kDequantizeInt8, dequantize_int8, 1.5, 1.5, kElementwise)                                \
   /* the activation of a linear layer, as TensorRT-LLM finds and applies its scale */          \
   ROW(kServedQuantize, served_quantize, 1.5, 1.5, kElementwise)                                \
   /* the same by 128-element blocks */                                                         \

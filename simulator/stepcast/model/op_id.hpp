@@ -20,6 +20,10 @@ namespace stepcast {
 #define STEPCAST_OPERATORS(ROW)                                                   \
   ROW(kStandalone, "operator") /* of no model: measured or asked for by itself */ \
   ROW(kAttentionNorm, "attention.norm")                                           \
+  ROW(kBaseDequantize, "base.dequantize")                                         \
+  ROW(kAutocastInput, "autocast.input")                                           \
+  ROW(kAutocastWeight, "autocast.weight")                                         \
+  ROW(kAutocastGradient, "autocast.gradient")                                     \
   ROW(kAttentionTpIn, "attention.tp_in")                                          \
   ROW(kAttentionGradientSum, "attention.gradient_sum")                            \
   ROW(kAttentionQkv, "attention.qkv")                                             \
@@ -133,6 +137,7 @@ namespace stepcast {
   ROW(kMoeWeightedSum, "moe.weighted_sum")                                        \
   ROW(kExpertsFetchCopies, "experts.fetch_copies")                                \
   ROW(kExpertsReturnGradients, "experts.return_gradients")                        \
+  ROW(kExpertsMask, "experts.mask")                                               \
   ROW(kExpertsCast, "experts.cast")                                               \
   ROW(kExpertsGradientSum, "experts.gradient_sum")                                \
   ROW(kExpertsGateUp, "experts.gate_up")                                          \
@@ -150,7 +155,6 @@ namespace stepcast {
   ROW(kAdapterTp, "adapter.tp")                                                   \
   ROW(kQuantize, "quantize")                                                      \
   ROW(kQuantizeTranspose, "quantize.transpose")                                   \
-  ROW(kDequantize, "dequantize")                                                  \
   ROW(kTpRelayout, "tp.relayout")                                                 \
   ROW(kEmbedding, "embedding")                                                    \
   ROW(kEmbeddingTpOut, "embedding.tp_out")                                        \
@@ -158,6 +162,7 @@ namespace stepcast {
   ROW(kHeadNorm, "head.norm")                                                     \
   ROW(kHeadTpIn, "head.tp_in")                                                    \
   ROW(kHeadOutput, "head.output")                                                 \
+  ROW(kHeadResult, "head.result")                                                 \
   ROW(kHeadCrossEntropy, "head.cross_entropy")                                    \
   ROW(kHeadLossTp, "head.loss_tp")                                                \
   ROW(kMtpEmbedding, "mtp.embedding")                                             \
@@ -179,6 +184,8 @@ namespace stepcast {
   ROW(kDpReplicas, "dp.replicas")                                                 \
   ROW(kDpMirror, "dp.mirror")                                                     \
   ROW(kDpBroadcast, "dp.broadcast")                                               \
+  ROW(kBucketCopyIn, "bucket.copy_in")                                            \
+  ROW(kBucketCopyOut, "bucket.copy_out")                                          \
   ROW(kGradientAccumulate, "gradient.accumulate")                                 \
   ROW(kGradientMean, "gradient.mean")                                             \
   ROW(kGradientCheck, "gradient.check")                                           \

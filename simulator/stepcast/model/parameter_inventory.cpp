@@ -84,7 +84,7 @@ ParameterList marked(ParameterList list, const TrainedWeights& weights) {
   for (ParameterTensor& tensor : list) {
     tensor.frozen = !weights.trains(tensor.role);
     tensor.packed =
-        tensor.matrix.outputs > 0 && weights.base_weights(tensor.role) != BaseWeights::kBf16;
+        tensor.matrix.outputs > 0 && weights.base_weights(tensor.role) != BaseWeights::kAsOthers;
   }
   return list;
 }

@@ -43,23 +43,29 @@ AdaptedMatrix adapted(const ModelSpec& model, LayerKind kind, LoraTarget target)
 
 }  // namespace
 
+std::optional<Bytes> quantised_bytes(BaseWeights base) {
+  constexpr double kBlock = 64.0;
+  constexpr double kScalesOfOne = 256.0;
+  switch (base) {
+    case BaseWeights::kAsOthers:
+      break;
+    case BaseWeights::kInt8:
+      return Bytes(1);
+    case BaseWeights::kNf4:
+      return Bytes(0.5 + 4.0 / kBlock);
+    case BaseWeights::kNf4Double:
+      return Bytes(0.5 + 1.0 / kBlock + 4.0 / (kBlock * kScalesOfOne));
+  }
+  return std::nullopt;
+}
+
 bool TrainedWeights::trains(ParameterRole role) const {
   return frozen ? std::find(frozen->begin(), frozen->end(), role) == frozen->end() : !lora;
 }
 
-double bytes_of(BaseWeights format) {
-  constexpr double kBlock = 64.0;        // weights with one scale
-  constexpr double kScaleBlock = 256.0;  // of those scales, with one of fp32
-  constexpr double kFourBits = 0.5;
-  constexpr std::array<double, 4> kSizes = {2.0, 1.0, kFourBits + 4.0 / kBlock,
-                                            kFourBits + 1.0 / kBlock + 4.0 / kBlock / kScaleBlock};
-  return kSizes.at(static_cast<std::size_t>(format));
-}
-
 BaseWeights TrainedWeights::base_weights(ParameterRole role) const {
-  const bool matrices = role == ParameterRole::kAttention || role == ParameterRole::kMlp ||
-                        role == ParameterRole::kExpert;
-  return lora && matrices && !trains(role) ? lora->base_weights : BaseWeights::kBf16;
+  const bool matrices = role == ParameterRole::kAttention || role == ParameterRole::kMlp;
+  return lora && matrices && !trains(role) ? lora->base : BaseWeights::kAsOthers;
 }
 
 bool TrainedWeights::adapts(LoraTarget target) const {

@@ -33,27 +33,29 @@ template <>
 inline constexpr std::array<std::string_view, 9> kNamesOf<LoraTarget> = {
     "qkv", "q", "k", "v", "o", "gate_up", "gate", "up", "down"};
 
-// How the frozen matrices of attention and feed-forward lie in memory under adapters; embedding,
-// head, router and norms stay in 16 bits. Before a product those of fewer bits are made 16 bits
-// again, in forward, in what is recomputed and in backward; of 8 bits forward multiplies as it is.
+// In which format the frozen matrices of attention and feed-forward lie under adapters: as others
+// do, or in fewer bits, as bitsandbytes has them (95f9af30). Embeddings, norms, router, routed
+// experts and the head stay as they are.
 //
-//   int8         bitsandbytes' LLM.int8: a byte and an fp32 scale a row
-//                (autograd/_functions.py, MatMul8bitLt; bitsandbytes 95f9af30)
-//   nf4          4 bits and an fp32 scale for 64 (functional.py, quantize_4bit)
-//   nf4_double   4 bits, scales of 8 bits, and an fp32 scale for 256 of those: double quantisation
-//                (QLoRA, arXiv 2305.14314, section 3): 0.127 bits a parameter in place of 0.5
-enum class BaseWeights { kBf16, kInt8, kNf4, kNf4Double };
+//   int8         a byte, and an fp32 scale a row, which is left out. Forward multiplies rows of 8
+//                bits; backward makes 16 bits of the matrix first (autograd/_functions.py,
+//                MatMul8bitLt)
+//   nf4          4 bits and an fp32 scale for 64; 16 bits are made of it before each product, in
+//                forward, in what is recomputed and in backward (functional.py, quantize_4bit)
+//   nf4_double   the same with scales of 8 bits and an fp32 for 256 of those: double quantisation
+//                (QLoRA, arXiv 2305.14314, section 3), 0.127 bits a value in place of 0.5
+enum class BaseWeights { kAsOthers, kInt8, kNf4, kNf4Double };
 template <>
-inline constexpr std::array<std::string_view, 4> kNamesOf<BaseWeights> = {"bf16", "int8", "nf4",
+inline constexpr std::array<std::string_view, 4> kNamesOf<BaseWeights> = {"16bit", "int8", "nf4",
                                                                           "nf4_double"};
-// Bytes of an element with its share of the scales of blocks; those of rows are left out.
-double bytes_of(BaseWeights format);
+// Bytes of a value with its share of the scales of blocks. None for what is not quantised.
+std::optional<Bytes> quantised_bytes(BaseWeights base);
 
 struct LoraSpec {
   std::int64_t rank = 0;
   std::vector<LoraTarget> targets;  // each once, in the order of the enumeration
   bool dropout = false;             // of what an adapter reads
-  BaseWeights base_weights = BaseWeights::kBf16;
+  BaseWeights base = BaseWeights::kAsOthers;
   bool operator==(const LoraSpec&) const = default;
 };
 
@@ -65,6 +67,10 @@ struct TrainedWeights {
 
   [[nodiscard]] bool trains(ParameterRole role) const;
   [[nodiscard]] bool adapts(LoraTarget target) const;
+  // Of the frozen matrices of attention and feed-forward, where they are quantised.
+  [[nodiscard]] std::optional<Bytes> quantised_base() const {
+    return lora ? quantised_bytes(lora->base) : std::nullopt;
+  }
   // In which the frozen matrices of a part lie.
   [[nodiscard]] BaseWeights base_weights(ParameterRole role) const;
   // Whether every parameter of the model is trained and nothing is added.

@@ -31,8 +31,8 @@ std::string weights_text(const TrainedWeights& weights) {
   std::string text;
   if (weights.lora) {
     text += ", lora rank " + count(weights.lora->rank) + list_of(weights.lora->targets);
-    if (weights.lora->base_weights != BaseWeights::kBf16) {
-      text += " beside " + std::string(name(weights.lora->base_weights));
+    if (weights.quantised_base()) {
+      text += " beside " + std::string(name(weights.lora->base));
     }
   }
   if (weights.frozen && !weights.frozen->empty()) {

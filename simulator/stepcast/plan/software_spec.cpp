@@ -26,6 +26,7 @@ void host_settings(Settings& host) {
   host.flag("unit_hooks", &HostWork::unit_hooks);
   host.count("reads_per_exchange", &HostWork::reads_per_exchange, {0, 1'000});
   host.quantity("step", &HostWork::step, kHostTime);
+  host.quantity("micro_batch", &HostWork::micro_batch, kHostTime);
   host.quantity("kernel", &HostWork::kernel, kHostTime);
   host.quantity("expert", &HostWork::expert, kHostTime);
   host.quantity("communication", &HostWork::communication, kHostTime);
@@ -77,6 +78,7 @@ template <typename Settings>
 void kernel_settings(Settings& software) {
   software.flag("fused_qkv", &SoftwareSpec::fused_qkv);
   software.flag("fused_gate_up", &SoftwareSpec::fused_gate_up);
+  software.flag("fused_expert_gate_up", &SoftwareSpec::fused_expert_gate_up);
   software.choice("mla_k_rope", &SoftwareSpec::mla_k_rope);
   software.choice("grouped_gemm", &SoftwareSpec::grouped_gemm);
   software.choice("attention", &SoftwareSpec::attention);
@@ -104,6 +106,7 @@ void kernel_settings(Settings& software) {
   software.choice("cross_entropy", &SoftwareSpec::cross_entropy);
   software.choice("optimizer", &SoftwareSpec::optimizer);
   software.choice("adapter", &SoftwareSpec::adapter);
+  software.flag("adapter_fp32", &SoftwareSpec::adapter_fp32);
   software.flag("residual_in_norm", &SoftwareSpec::residual_in_norm);
   software.count("attention_copies", &SoftwareSpec::attention_copies, {0, 64});
   software.flag("cuda_graph", &SoftwareSpec::cuda_graph);
@@ -130,6 +133,8 @@ void step_settings(Settings& software) {
   software.flag("ep_overlap", &SoftwareSpec::ep_overlap);
   software.flag("delays_weight_gradients", &SoftwareSpec::delays_weight_gradients);
   software.choice("mixed_precision", &SoftwareSpec::mixed_precision);
+  software.choice("autocast", &SoftwareSpec::autocast);
+  software.flag("returns_fp32_logits", &SoftwareSpec::returns_fp32_logits);
   software.flag("fsdp_root_holds_ends", &SoftwareSpec::fsdp_root_holds_ends);
   software.flag("fsdp_wraps_lone_experts", &SoftwareSpec::fsdp_wraps_lone_experts);
   software.inside("host", &SoftwareSpec::host, [](auto& host) { host_settings(host); });
@@ -153,10 +158,12 @@ void memory_settings(Settings& memory) {
   memory.quantity("logit_at_loss", &MemoryRules::logit_at_loss, kOfValue);
   memory.quantity("logit_at_eager_loss", &MemoryRules::logit_at_eager_loss, kOfValue);
   memory.quantity("logit_at_head", &MemoryRules::logit_at_head, kOfValue);
+  memory.quantity("logit_at_parallel_loss", &MemoryRules::logit_at_parallel_loss, kOfValue);
   memory.count("loss_chunks", &MemoryRules::loss_chunks, kChunks);
   memory.flag("keeps_logits", &MemoryRules::keeps_logits);
   memory.flag("gradients_stay", &MemoryRules::gradients_stay);
   memory.quantity("gradient_copy", &MemoryRules::gradient_copy, kOfValue);
+  memory.quantity("replica_buckets", &MemoryRules::replica_buckets, kOfValue);
   memory.quantity("dummy_gradients", &MemoryRules::dummy_gradients, kOfValue);
   memory.quantity("gathered_copy", &MemoryRules::gathered_copy, kOfValue);
   memory.number("static_rows", &MemoryRules::static_rows, kFraction);
@@ -166,6 +173,7 @@ void memory_settings(Settings& memory) {
   memory.flag("root_holds_ends", &MemoryRules::root_holds_ends);
   memory.flag("keeps_expert_casts", &MemoryRules::keeps_expert_casts);
   memory.flag("receives_ahead", &MemoryRules::receives_ahead);
+  memory.flag("keeps_norm_copies", &MemoryRules::keeps_norm_copies);
   memory.flag("keeps_projected_qkv", &MemoryRules::keeps_projected_qkv);
   memory.flag("weighs_in_activation", &MemoryRules::weighs_in_activation);
   memory.quantity("activation_input", &MemoryRules::activation_input, kOfValue);
@@ -272,6 +280,13 @@ bool trains_in_fp32(MixedPrecision rule, const ParameterSplit& split) {
       return !split.sharded && !split.replicated && !split.whole;
   }
   return false;
+}
+
+void train_in_16_bits(SoftwareSpec& software) {
+  software.autocast = Autocast::kNone;
+  software.fsdp_parameters_fp32 = false;
+  software.gradient_reduce = kSixteenBits;
+  software.states = {kSixteenBits, kSixteenBits, 2.0 * kSixteenBits};
 }
 
 std::vector<HostWorkNumber> numbers_of(HostWork& work) {

@@ -57,11 +57,13 @@ inline constexpr std::array<std::string_view, 2> kNamesOf<CudaGraphScope> = {"wh
 // How rows are brought into the order of the experts: equal blocks of them moved as blocks; or
 // every row gathered by its index, whose gradient is added back by index; or as torchtitan does it
 // since 2026, with a zero row behind them, gathered by index and put back by index_put_, in kernels
-// of PyTorch's whatever is compiled around them.
-enum class PermuteOrder { kBlocks, kIndex, kIndexPut };
+// of PyTorch's whatever is compiled around them; or as transformers 5 does it, gathered by index in
+// the format of the residual stream, what products read and make cloned and masked for experts of
+// other ranks (integrations/moe.py, grouped_mm_experts_forward).
+enum class PermuteOrder { kBlocks, kIndex, kIndexPut, kIndexMasked };
 template <>
-inline constexpr std::array<std::string_view, 3> kNamesOf<PermuteOrder> = {"blocks", "index",
-                                                                           "index_put"};
+inline constexpr std::array<std::string_view, 4> kNamesOf<PermuteOrder> = {
+    "blocks", "index", "index_put", "index_masked"};
 
 // Bytes a parameter of each kind of state (ZeRO, arXiv 1910.02054, section 3.1: 2, 2 and 12 for
 // Adam in mixed precision; Megatron keeps gradients in 4).
@@ -99,11 +101,21 @@ enum class FsdpOverlap { kAll, kForward, kNone };
 template <>
 inline constexpr std::array<std::string_view, 3> kNamesOf<FsdpOverlap> = {"all", "forward", "none"};
 
-// How rotary positions are written: by sines and cosines of halves, or as products of complex
-// numbers in fp32 (torch.view_as_complex).
-enum class RopeForm { kReal, kComplex };
+// How rotary positions are written: by sines and cosines of halves, as products of complex numbers
+// in fp32 (torch.view_as_complex), or as transformers writes it, x cos + rotate_half(x) sin, in the
+// format of the residual stream.
+enum class RopeForm { kReal, kComplex, kRotateHalf };
 template <>
-inline constexpr std::array<std::string_view, 2> kNamesOf<RopeForm> = {"real", "complex"};
+inline constexpr std::array<std::string_view, 3> kNamesOf<RopeForm> = {"real", "complex",
+                                                                       "rotate_half"};
+
+// Where forward runs under torch.autocast over weights in fp32: nowhere, or wherever FSDP does not
+// shard them, whose policy casts instead. Under it the residual stream, norms and positions are in
+// fp32, every product casts its input by itself, weights are cast in each forward and their
+// gradients back, and 16-bit copies of the weights stay for backward (torch/amp/autocast_mode.py).
+enum class Autocast { kNone, kUnsharded };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<Autocast> = {"none", "unsharded"};
 
 // How the transfers between a pipeline's ranks follow each other where a rank runs several stages.
 // Free: each as soon as its output is there. In order: those of a rank, sent and received, one
@@ -153,7 +165,10 @@ struct HostWork {
   bool functional_collectives = false;  // exchanges of tokens are operators of the framework
   bool unit_hooks = false;              // FSDP2 gathers and reduces in hooks around its units
   std::int64_t reads_per_exchange = 1;  // where the host has to know how many rows arrive
-  Seconds step;  // once a step, while the device waits: data, loss scale, norms, logging
+  // While the device waits: once a step, for loss scale, norms, logging; and once a micro-batch,
+  // for data, and for reads that empty the queue of launches, behind which it fills again.
+  Seconds step;
+  Seconds micro_batch;
   // Instead of the host's own, for each: kernel that the operators of a layer list; product of one
   // expert, where experts are launched one by one, and again where it quantises its rows;
   // collective or exchange; wait, from the end of what the host waits for until it launches again.
@@ -162,6 +177,10 @@ struct HostWork {
   std::optional<Seconds> communication;
   std::optional<Seconds> synchronise;
 
+  // Of a step of so many micro-batches, while the device waits.
+  [[nodiscard]] Seconds waits(std::int64_t micro_batches) const {
+    return step + static_cast<double>(micro_batches) * micro_batch;
+  }
   // Whether any time is given, which was fitted to whole steps.
   [[nodiscard]] bool has_numbers() const {
     return calls != 1.0 || kernel || expert || communication || synchronise;
@@ -204,18 +223,24 @@ struct MemoryRules {
   std::optional<Bytes> logit_at_loss;
   Bytes logit_at_eager_loss{12};  // the former where cross_entropy is eager, if it is not set
   std::optional<Bytes> logit_at_head;
+  // At least so many, where tensor parallelism divides the vocabulary: the loss is then written out
+  // over DTensor (loss_parallel), compiled or not.
+  std::optional<Bytes> logit_at_parallel_loss;
   std::int64_t loss_chunks = 1;  // the loss takes the tokens in this many parts
   bool keeps_logits = false;     // a pipeline's last stage keeps the logits of every micro-batch
                                  // and joins them at the end of the step
   // --- gradients ---
   bool gradients_stay = true;  // in buffers that live all the time; else freed every step
   Bytes gradient_copy;         // a parameter, of a second copy beside them (16-bit buckets)
-  Bytes dummy_gradients;       // an element of each distinct weight of a layer, kept for good
-  Bytes gathered_copy;         // a parameter, when ZeRO gathers them after the optimizer
-  bool scans_layers = false;   // layers are one loop of a program: it gathers one at a time, and
-                               // reduces gradients as they are
-  Bytes stacked_copies;  // a parameter as it is sharded, of copies of such layers' weights and
-                         // gradients beside them
+  // A parameter, of the buckets that DistributedDataParallel reduces gradients in (ZeRO stage 0),
+  // beside the gradients themselves where those are no views of them.
+  Bytes replica_buckets;
+  Bytes dummy_gradients;      // an element of each distinct weight of a layer, kept for good
+  Bytes gathered_copy;        // a parameter, when ZeRO gathers them after the optimizer
+  bool scans_layers = false;  // layers are one loop of a program: it gathers one at a time, and
+                              // reduces gradients as they are
+  Bytes stacked_copies;       // a parameter as it is sharded, of copies of such layers' weights and
+                              // gradients beside them
   // Master copy and moments are in the host's memory, if the recipe says nothing of its offload.
   bool optimizer_on_host = false;
   // --- experts ---
@@ -228,6 +253,7 @@ struct MemoryRules {
   // --- pipeline ---
   bool receives_ahead = false;  // receive buffers for every micro-batch of the step
   // --- saved tensors ---
+  bool keeps_norm_copies = false;    // written-out norms: their input in fp32, and normed values
   bool keeps_projected_qkv = false;  // q, k and v as projected, beside the copies attention reads
   bool values_keep_projection = false;  // MLA's values are a view of what the up projection made of
                                         // keys and values, which stays whole
@@ -266,8 +292,9 @@ struct SoftwareSpec {
   SoftwareSpan span;
   std::vector<SwitchEvidence> evidence;
 
-  bool fused_qkv = true;      // one GEMM for q, k and v
-  bool fused_gate_up = true;  // one GEMM for both gated inputs
+  bool fused_qkv = true;                     // one GEMM for q, k and v
+  bool fused_gate_up = true;                 // one GEMM for both gated inputs
+  std::optional<bool> fused_expert_gate_up;  // of routed experts; where it is not said, likewise
   RopeKeyProduct mla_k_rope = RopeKeyProduct::kKvDown;
   GroupedGemmMode grouped_gemm = GroupedGemmMode::kTurbo;
   AttentionKernel attention = AttentionKernel::kFlash2;
@@ -316,6 +343,9 @@ struct SoftwareSpec {
   Implementation cross_entropy = Implementation::kFused;
   Implementation optimizer = Implementation::kFused;
   Implementation adapter = Implementation::kEager;  // dropout, scale and sum around LoRA's products
+  // LoRA's matrices are in fp32 beside a model in 16 bits, and so is the dropout of what A reads
+  // (PEFT, autocast_adapter_dtype): its input is cast up, and back for the product.
+  bool adapter_fp32 = false;
   bool residual_in_norm = false;  // the residual addition runs inside the norm kernel
   // How often queries, keys and values are copied around attention, in both directions: into
   // another layout, out of a merged projection, without padding. Values addressed one by one.
@@ -350,7 +380,9 @@ struct SoftwareSpec {
   // those of attention's weights at the end of a layer (Megatron-LM, delay_wgrad_compute).
   bool delays_weight_gradients = false;
   MixedPrecision mixed_precision = MixedPrecision::kAlways;
-  bool fsdp_root_holds_ends = true;      // embedding and head are one FSDP unit, gathered first
+  Autocast autocast = Autocast::kNone;
+  bool returns_fp32_logits = false;  // the model's result is converted for its caller (accelerate)
+  bool fsdp_root_holds_ends = true;  // embedding and head are one FSDP unit, gathered first
   bool fsdp_wraps_lone_experts = false;  // experts are a unit also where one rank holds them alone
 
   HostWork host;
@@ -383,6 +415,9 @@ struct SoftwareSpec {
   [[nodiscard]] bool converts_frozen(Dtype dtype) const {
     return frozen_weights != FrozenWeights::kParameters && is_quantized(dtype);
   }
+  [[nodiscard]] bool experts_fuse_gate_up() const {
+    return fused_expert_gate_up.value_or(fused_gate_up);
+  }
   [[nodiscard]] Implementation mixer() const { return mixer_passes.value_or(norm); }
   [[nodiscard]] AttentionKernel attention_kernel() const {
     return attention_choice ? attention_choice->kernel : attention;
@@ -405,6 +440,8 @@ struct RecipeSubject {
 };
 // Changes the switches of the recipes that hold for it, in their order, and forgets all recipes.
 void follow_recipes(const RecipeSubject& subject, SoftwareSpec& software);
+// Weights, gradients and both moments in 16 bits, without autocast: training.weights bf16.
+void train_in_16_bits(SoftwareSpec& software);
 // Changes the switches that `reader` names; leaves the rest.
 void read_software_switches(MappingReader& reader, SoftwareSpec& software);
 

@@ -188,8 +188,8 @@ std::optional<LoraSpec> read_lora(MappingReader& reader) {
     lora.targets = {LoraTarget::kQ, LoraTarget::kV};  // as PEFT has them for Llama
   }
   lora.dropout = mapping->optional_flag("dropout").value_or(false);
-  lora.base_weights =
-      mapping->optional_choice("base_weights", enum_names<BaseWeights>(), lora.base_weights);
+  lora.base = mapping->optional_choice<BaseWeights>("base_weights", enum_names<BaseWeights>(),
+                                                    BaseWeights::kAsOthers);
   mapping->finish();
   return lora;
 }
@@ -243,10 +243,12 @@ TrainingRecipe read_recipe(MappingReader& reader) {
   training.dropout = reader.optional_flag("dropout").value_or(false);
   training.documents = read_documents(reader);
   training.weights = read_weights(reader);
+  if (const ConfigNode* held = reader.take("weights")) {
+    training.weight_format =
+        reader.choice<WeightFormat>("weights", *held, enum_names<WeightFormat>());
+  }
   training.offload = read_host_offload(reader);
-  const bool packed =
-      training.weights.lora && training.weights.lora->base_weights != BaseWeights::kBf16;
-  if (packed && is_quantized(training.dtype)) {
+  if (training.weights.quantised_base() && is_quantized(training.dtype)) {
     reader.error("dtype", "must be of 16 bits where lora.base_weights has fewer");
   }
   return training;
@@ -314,8 +316,8 @@ void write_weights(const TrainedWeights& weights, ConfigWriter& writer) {
     writer.field("rank", weights.lora->rank);
     writer.field("targets", written_names(weights.lora->targets));
     writer.field("dropout", weights.lora->dropout);
-    if (weights.lora->base_weights != BaseWeights::kBf16) {
-      writer.field("base_weights", name(weights.lora->base_weights));
+    if (weights.lora->base != BaseWeights::kAsOthers) {
+      writer.field("base_weights", name(weights.lora->base));
     }
     writer.end();
   }
@@ -364,6 +366,9 @@ ConfigNode written_training(const TrainingRecipe& training) {
     writer.end();
   }
   write_weights(training.weights, writer);
+  if (training.weight_format) {
+    writer.field("weights", name(*training.weight_format));
+  }
   write_host_offload(training.offload, writer);
   return writer.take();
 }

@@ -104,6 +104,13 @@ struct HostOffload {
   bool operator==(const HostOffload&) const = default;
 };
 
+// In which format a model's weights lie where a framework trains them as they were loaded: in fp32,
+// under autocast; or in 16 bits, which gradients and moments then have as well
+// (`model.to(torch.bfloat16)`).
+enum class WeightFormat { kFp32, kBf16 };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<WeightFormat> = {"fp32", "bf16"};
+
 struct TrainingRecipe {
   std::int64_t sequence_length = 0;
   std::int64_t micro_batch_size = 1;
@@ -114,6 +121,8 @@ struct TrainingRecipe {
   bool dropout = false;    // GPT-3 style: after attention, softmax and MLP
   Documents documents;     // in a sequence; a library with a mask for them keeps them apart
   TrainedWeights weights;  // the keys `lora` and `frozen`
+  // The key `weights`; where it is not given, the software set's own.
+  std::optional<WeightFormat> weight_format;
   HostOffload offload;
   bool operator==(const TrainingRecipe&) const = default;
 };

@@ -95,7 +95,7 @@ class RuleOf {
 }  // namespace
 
 bool shards_are_master(const ParallelPlan& plan, const SoftwareSpec& software) {
-  return plan.zero == 3 && software.fsdp_parameters_fp32;
+  return software.fsdp_parameters_fp32 && (plan.zero == 3 || software.autocast != Autocast::kNone);
 }
 
 UpdateRule elementwise_rule(const OptimizerSpec& optimizer, const ParallelPlan& plan,

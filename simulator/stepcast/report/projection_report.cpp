@@ -206,6 +206,29 @@ std::string memory_lines(const Projection& p) {
   return text;
 }
 
+std::string options_text(const FittingPlan& fit) {
+  return text_list(fit.changes, "", [](const auto& change) {
+    const bool quoted = change.second.find(' ') != std::string::npos;
+    const std::string mark = quoted ? "'" : "";
+    return " --set " + mark + change.first + "=" + change.second + mark;
+  });
+}
+
+// Savings that leave what is trained as it is, with what they cost of the rate that the plan would
+// have if it fitted.
+std::string savings_text(const Projection& p) {
+  if (p.savings.empty()) {
+    return "";
+  }
+  return "  What makes it fit, the cheapest first:\n" +
+         text_list(p.savings, "", [&](const FittingPlan& fit) {
+           const double change = fit.tokens_per_second_per_gpu / p.tokens_per_second_per_gpu - 1.0;
+           return "   " + options_text(fit) + ": " + decimals(fit.tokens_per_second_per_gpu, 1) +
+                  " tokens/s/GPU (" + (change < 0.0 ? "" : "+") + decimals(100.0 * change, 1) +
+                  " %), " + readable(fit.peak_memory) + " at peak\n";
+         });
+}
+
 // What makes a plan fit that does not, as options to add; nothing where none was looked for.
 std::string nearest_fit_text(const Projection& p) {
   if (!p.nearest_fit) {
@@ -219,10 +242,7 @@ std::string nearest_fit_text(const Projection& p) {
                 : std::string()) +
            ".\n";
   }
-  const std::string changes = text_list(fit.changes, "", [](const auto& change) {
-    return " --set " + change.first + "=" + change.second;
-  });
-  return "  It fits with" + changes + ": " + decimals(fit.tokens_per_second_per_gpu, 1) +
+  return "  It fits with" + options_text(fit) + ": " + decimals(fit.tokens_per_second_per_gpu, 1) +
          " tokens/s/GPU, " + readable(fit.peak_memory) + " at peak.\n";
 }
 
@@ -321,7 +341,7 @@ std::string note_text(const Projection& p) {
 std::string reason_text(const Projection& p) {
   return p.reasons.empty() ? std::string()
                            : "\nThis plan cannot run:\n  - " + text_list(p.reasons, "\n  - ") +
-                                 "\n" + nearest_fit_text(p);
+                                 "\n" + savings_text(p) + nearest_fit_text(p);
 }
 
 }  // namespace
@@ -460,6 +480,11 @@ nlohmann::ordered_json json_header(const Projection& p) {
     std::string verdict(name(verdict_on(p.memory)));
     std::ranges::replace(verdict, ' ', '_');
     json["verdict"] = verdict;
+  }
+  for (const FittingPlan& fit : p.savings) {
+    json["savings"].push_back({{"changes", object_of(fit.changes)},
+                               {"tokens_per_second_per_gpu", fit.tokens_per_second_per_gpu},
+                               {"peak_memory_bytes", fit.peak_memory.value()}});
   }
   if (p.nearest_fit && !p.nearest_fit->changes.empty()) {
     json["nearest_fit"] = {{"changes", object_of(p.nearest_fit->changes)},

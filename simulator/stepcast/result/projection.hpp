@@ -110,6 +110,7 @@ struct Projection {
   std::optional<ProvenanceShares> provenance;  // only where a report asks for it
   // Beside a plan that does not fit, where it was looked for; without changes there is none.
   std::optional<FittingPlan> nearest_fit;
+  std::vector<FittingPlan> savings;  // that make it fit (experiment/cheapest_savings.hpp)
   std::optional<UnevenExperts> uneven_experts;
   std::optional<TrainingRun> run;  // of which the step is one, where tokens were given
   std::optional<GpuHourPrice> gpu_hour;

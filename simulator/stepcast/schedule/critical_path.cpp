@@ -91,7 +91,7 @@ class PathWalk : public StepListener {
 std::vector<PathSegment> critical_path(const StepContext& context) {
   PathWalk walk(context.expansion.plan.pp);
   StepTimer(context).at(context.clock, &walk);
-  return walk.path(context.expansion.software.host.step);
+  return walk.path(context.expansion.software.host.waits(context.expansion.plan.micro_batches));
 }
 
 }  // namespace stepcast

@@ -166,6 +166,24 @@ double kept_gradients(const ParallelPlan& plan, const LocalParameters& parameter
   return plan.fsdp_experts ? 0.0 : parameters.expert;
 }
 
+// Gradients that are no views of the buckets they are reduced in are divided into them and copied
+// back (torch/csrc/distributed/c10d/reducer.cpp, mark_variable_ready_dense and finalize_bucket).
+void around_buckets(const ExpansionContext& context, const LocalParameters& trained,
+                    LayerTraffic& traffic) {
+  const auto values = static_cast<std::int64_t>(trained.total());
+  if (context.software.memory.replica_buckets == Bytes{} || values == 0) {
+    return;
+  }
+  const auto copy = [&](OpId id) {
+    return Op{id,
+              MemoryBound{MemoryBoundKind::kCopy, 1, values, context.software.states.gradient,
+                          Direction::kForward, Implementation::kFused},
+              Block::kDataParallel};
+  };
+  traffic.before_reduce.push_back(copy(OpId::kBucketCopyIn));
+  traffic.after_reduce.push_back(copy(OpId::kBucketCopyOut));
+}
+
 bool broadcasts_parameters(const ExpansionContext& context) {
   return context.software.zero_broadcasts && (context.plan.zero == 1 || context.plan.zero == 2);
 }
@@ -200,7 +218,7 @@ TrafficRule traffic_rule(const ParallelPlan& plan, const TrainingRecipe& trainin
 
 LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameters& parameters) {
   const ParallelPlan& plan = context.plan;
-  const Bytes gradient = context.software.gradient_reduce;
+  const Bytes gradient = context.reduced_gradient();
   const ShardTraffic shards(plan, parameters);
   LayerTraffic traffic;
   const auto kept = static_cast<std::int64_t>(kept_gradients(plan, parameters.trained()));
@@ -212,10 +230,9 @@ LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameter
          Block::kDataParallel});
   }
   if (plan.zero == 3) {
-    const std::optional<LoraSpec>& lora = context.training.weights.lora;
     shards.gather_all(OpId::kFsdpGather,
                       {kSixteenBits, context.software.gathered_frozen(context.training.dtype),
-                       Bytes(bytes_of(lora ? lora->base_weights : BaseWeights::kBf16))},
+                       context.training.weights.quantised_base().value_or(kSixteenBits)},
                       traffic.gather);
   } else if (plan.zero > 0 && !broadcasts_parameters(context) && !gathers_at_once(context)) {
     shards.add(OpId::kDpGather, CollectiveOp::kAllGather, kSixteenBits, traffic.gather);
@@ -227,6 +244,9 @@ LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameter
     const ShardCopies copies(context, parameters);
     copies.around_gather(traffic);
     copies.around_reduce(traffic);
+  }
+  if (plan.zero == 0 && plan.replicas() > 1) {
+    around_buckets(context, parameters.trained(), traffic);
   }
   if (plan.zero == 3 || plan.fsdp > 1) {
     shards.add_replicas(gradient, traffic.replicas);

@@ -57,7 +57,8 @@ class LeastTimes {
     }
     const OptimizerTime& optimizer = prices_.optimizer(weights, context_);
     step.energy += optimizer.energy;
-    step.step = end + optimizer.spent.total() + context_.expansion.software.host.step;
+    step.step = end + optimizer.spent.total() +
+                context_.expansion.software.host.waits(context_.expansion.plan.micro_batches);
     return step;
   }
 

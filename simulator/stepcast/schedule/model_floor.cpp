@@ -375,7 +375,7 @@ LeastStep ModelFloor::step(Hertz clock) {
   if (!twice) {
     least.step = max(least.step, behind_the_others(work));
   }
-  least.step += expansion.software.host.step;
+  least.step += expansion.software.host.waits(expansion.plan.micro_batches);
   return least;
 }
 

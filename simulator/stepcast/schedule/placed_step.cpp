@@ -65,7 +65,7 @@ class RankRecorder : public StepListener {
 PlacedStep placed_step(const StepContext& context, std::int64_t rank, std::int64_t most_kernels) {
   RankRecorder recorder(static_cast<std::size_t>(rank), most_kernels);
   StepTimer(context).at(context.clock, &recorder);
-  return recorder.take(context.expansion.software.host.step);
+  return recorder.take(context.expansion.software.host.waits(context.expansion.plan.micro_batches));
 }
 
 }  // namespace stepcast

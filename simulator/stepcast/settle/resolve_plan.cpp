@@ -341,6 +341,11 @@ class Resolver {
   // What trains in fp32 is never priced as 16 bits.
   void check_precision() {
     const ParallelPlan& plan = result_.plan;
+    if (software_.autocast != Autocast::kNone && plan.zero > 0 && plan.zero < 3 && plan.dp > 1) {
+      refuse({software_.name +
+              " has no optimizer that is sharded by itself; give zero: 0 "
+              "(DistributedDataParallel), fsdp, or software: huggingface_deepspeed"});
+    }
     if (trains_in_fp32(software_.mixed_precision,
                        {.sharded = plan.zero == 3 ? plan.fsdp > 1 : plan.zero > 0,
                         .replicated = plan.replicas() > 1,

@@ -34,6 +34,33 @@ std::vector<Problem> problems_of(const Simulator& simulator, const ExperimentSou
   return {};
 }
 
+TEST_CASE("every saving that a plan is told to fit with makes it fit as it says", "[unit]") {
+  const Simulator simulator(kData);
+  const ExperimentSource unfit{
+      .text =
+          "model: llama3.1_8b\ncluster: {gpu: h100_sxm, gpus: 1}\n"
+          "training: {sequence_length: 4096, micro_batch_size: 4, global_batch_size: 16}\n"
+          "plan: {zero: 0}\nsoftware: huggingface\n"};
+  const Json json = Json::parse(simulator.project_report(unfit, ReportFormat::kJson).text);
+  REQUIRE_FALSE(json.at("feasible").get<bool>());
+  REQUIRE(json.at("savings").size() == 3);
+  double fastest = json.at("savings").front().at("tokens_per_second_per_gpu");
+  for (const Json& saving : json.at("savings")) {
+    CAPTURE(saving.dump());
+    ExperimentSource changed = unfit;
+    for (const auto& [key, value] : saving.at("changes").items()) {
+      changed = changed.with(key, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    const StepProjection step = simulator.project(changed);
+    REQUIRE(step.feasible);
+    CHECK(step.numbers->tokens_per_second_per_gpu ==
+          Approx(saving.at("tokens_per_second_per_gpu").get<double>()));
+    CHECK(step.numbers->peak_memory_bytes == Approx(saving.at("peak_memory_bytes").get<double>()));
+    CHECK(step.numbers->tokens_per_second_per_gpu <= fastest);
+    fastest = step.numbers->tokens_per_second_per_gpu;
+  }
+}
+
 TEST_CASE("a projection has the numbers of its report in JSON", "[unit]") {
   const Simulator simulator(kData);
   const StepProjection step = simulator.project(job());

@@ -75,6 +75,23 @@ TEST_CASE("a group of one is free with every algorithm", "[unit]") {
 }
 
 // base + 3 hops + S / R: every byte is sent, received or kept by the units.
+// 16 ranks of two nodes: 15/16 of 1.6 GB at 15 GB/s; twice that for an all-reduce at 30 GB/s.
+TEST_CASE("a bus rate that was measured between nodes stands for the transfer, and inside one not",
+          "[case]") {
+  ClusterSpec slow = cluster();
+  slow.network.bus_rates.all_gather = BytesPerSecond(15e9);
+  slow.network.bus_rates.all_reduce = BytesPerSecond(30e9);
+  const Collective gather{Kind::kAllGather, Bytes(1.6e9), {16, 1}, Axis::kData};
+  const Collective reduce{Kind::kAllReduce, Bytes(1.6e9), {16, 1}, Axis::kData};
+  const OpCost cost = make_library_collective()->collective(gather, {slow, Detail::kTerms});
+  const auto transfer = std::ranges::find(cost.terms, "scale_out", &CostTerm::name);
+  REQUIRE(transfer != cost.terms.end());
+  CHECK(transfer->duration.value() == nearly(0.1));
+  CHECK(seconds(reduce, slow) - seconds(gather, slow) < 1e-3);  // 0.1 s as well
+  const Collective inside{Kind::kAllGather, Bytes(1.6e9), {8, 1}, Axis::kData};
+  CHECK(seconds(inside, slow) == nearly(seconds(inside, cluster())));
+}
+
 TEST_CASE("a ring by LL is bound by the units", "[case]") {
   CHECK(seconds(forced(Kind::kAllGather, 1e6, {4, 1}, Algorithm::kRing, Protocol::kLl),
                 cluster()) == nearly((5 + 3 + 5) * kMicro));

@@ -176,10 +176,15 @@ TEST_CASE("What no set, flavor or recomputation of ours describes is refused", "
         std::string::npos);
 }
 
-TEST_CASE("Hugging Face's trainer has no set: its rows are refused unless they name one",
+TEST_CASE("Hugging Face's trainer has its set, 16-bit weights and adapters, unless a row names one",
           "[unit]") {
-  CHECK(reason_of(hugging_face("")).find("no software set describes the framework") !=
-        std::string::npos);
+  const MeasuredRun own = first_run(hugging_face("", R"(, "gc": 1, "pure": 1, "lora": 16)"));
+  const Experiment& adapted = own.experiment.value();
+  CHECK(adapted.software.name == "huggingface");
+  CHECK(adapted.software.autocast == Autocast::kNone);
+  CHECK(adapted.training.weight_format == WeightFormat::kBf16);
+  CHECK(adapted.training.weights.lora.value().rank == 16);
+  CHECK(adapted.plan.zero == 0);
   const MeasuredRun run =
       first_run(hugging_face(R"("software": "torchtitan_eager", )", R"(, "gc": 1, "fsdp": 1)"));
   CHECK(run.group == "h100_sxm hugging face trainer dense");

@@ -47,6 +47,23 @@ Bytes saved(const BlockOps& layer, TensorId id) {
   return sum;
 }
 
+// qkv, o, gate and up, down: 1024 x (1536 + 1024 + 8192 + 4096) values of the sample's layer.
+TEST_CASE("Frozen matrices in 4 bits are converted for each product, forward and backward",
+          "[unit]") {
+  Sample sample = adapted({kO});
+  CHECK(count(layer_of(sample, 1).forward, OpId::kBaseDequantize) == 0);
+  sample.training.weights.lora->base = BaseWeights::kNf4;
+  const BlockOps layer = layer_of(sample, 1);
+  CHECK(count(layer.forward, OpId::kBaseDequantize) == 4);
+  CHECK(count(layer.backward, OpId::kBaseDequantize) == 4);
+}
+
+TEST_CASE("NF4 takes half a byte and four of a scale for 64, or an eighth of those", "[unit]") {
+  CHECK(*quantised_bytes(BaseWeights::kNf4) == Bytes(0.5625));
+  CHECK(*quantised_bytes(BaseWeights::kNf4Double) == Bytes(0.5 + 0.015625 + 0.000244140625));
+  CHECK_FALSE(quantised_bytes(BaseWeights::kAsOthers));
+}
+
 TEST_CASE("Frozen matrices have input gradients and no weight gradients", "[unit]") {
   const Sample sample = adapted({kO});
   const BlockOps layer = layer_of(sample, 1);

@@ -24,7 +24,7 @@ double passes_over(const OpList& ops, MemoryBoundKind kind) {
   double elements = 0.0;
   for (const Op& op : ops) {
     const auto* pass = std::get_if<MemoryBound>(&op.work);
-    if (pass != nullptr && op.id == OpId::kDequantize && pass->kind == kind) {
+    if (pass != nullptr && op.id == OpId::kBaseDequantize && pass->kind == kind) {
       elements += static_cast<double>(pass->rows * pass->cols);
     }
   }
@@ -35,11 +35,12 @@ double passes_over(const OpList& ops, MemoryBoundKind kind) {
 // 0.0159, which is 0.127 bits.
 TEST_CASE("Weights of 4 bits take a half and a 16th of a byte, or 0.516 with scales of 8 bits",
           "[case]") {
-  CHECK(bytes_of(BaseWeights::kBf16) == 2.0);
-  CHECK(bytes_of(BaseWeights::kInt8) == 1.0);
-  CHECK(bytes_of(BaseWeights::kNf4) == 0.5625);
-  CHECK(bytes_of(BaseWeights::kNf4Double) == nearly(0.5 + 1.0 / 64 + 4.0 / 64 / 256));
-  CHECK(8.0 * (bytes_of(BaseWeights::kNf4Double) - 0.5) == nearly(0.127).margin(0.0002));
+  CHECK_FALSE(quantised_bytes(BaseWeights::kAsOthers));
+  CHECK(*quantised_bytes(BaseWeights::kInt8) == Bytes(1.0));
+  CHECK(*quantised_bytes(BaseWeights::kNf4) == Bytes(0.5625));
+  const double doubled = quantised_bytes(BaseWeights::kNf4Double)->value();
+  CHECK(doubled == nearly(0.5 + 1.0 / 64 + 4.0 / 64 / 256));
+  CHECK(8.0 * (doubled - 0.5) == nearly(0.127).margin(0.0002));
 }
 
 TEST_CASE("Matrices of attention and feed-forward are packed, norms and ends are not", "[case]") {
@@ -58,8 +59,8 @@ TEST_CASE("Each product reads a matrix that is made 16 bits before it", "[unit]"
     const Sample sample = packed(base);
     const LayerKind kind = layer_kind(sample.model, sample.training.weights, 1);
     const BlockOps layer = expand_layer(sample.context(), kind);
-    CHECK(passes_over(layer.forward, MemoryBoundKind::kDequantize4) == kMatrices);
-    CHECK(passes_over(layer.backward, MemoryBoundKind::kDequantize4) == kMatrices);
+    CHECK(passes_over(layer.forward, MemoryBoundKind::kDequantizeNf4) == kMatrices);
+    CHECK(passes_over(layer.backward, MemoryBoundKind::kDequantizeNf4) == kMatrices);
   }
 }
 
@@ -68,8 +69,8 @@ TEST_CASE("Weights of 8 bits are made 16 bits in backward alone", "[unit]") {
   const Sample sample = packed(BaseWeights::kInt8);
   const LayerKind kind = layer_kind(sample.model, sample.training.weights, 1);
   const BlockOps layer = expand_layer(sample.context(), kind);
-  CHECK(passes_over(layer.forward, MemoryBoundKind::kDequantize8) == 0.0);
-  CHECK(passes_over(layer.backward, MemoryBoundKind::kDequantize8) == kMatrices);
+  CHECK(passes_over(layer.forward, MemoryBoundKind::kDequantizeInt8) == 0.0);
+  CHECK(passes_over(layer.backward, MemoryBoundKind::kDequantizeInt8) == kMatrices);
 }
 
 // Of a layer the matrices in 0.5625 bytes and two norms in 2; adapters of rank 16 on q and v.

@@ -40,8 +40,9 @@ bool runs(const OpList& ops, OpId id) {
 
 // Tensors without a producer are the layer's input and copies of its weights.
 bool is_made(const SavedTensor& tensor, const OpList& forward) {
-  const bool given =
-      tensor.id == TensorId::kLayerInput || tensor.id == TensorId::kExpertsWeightCasts;
+  const bool given = tensor.id == TensorId::kLayerInput ||
+                     tensor.id == TensorId::kExpertsWeightCasts ||
+                     tensor.id == TensorId::kWeightCasts;
   return given ? !tensor.producer : tensor.producer && runs(forward, *tensor.producer);
 }
 

@@ -56,6 +56,20 @@ TEST_CASE("a sharded fp32 parameter is its own master copy", "[unit]") {
   CHECK(memory.optimizer == Bytes(8e9));  // two moments
 }
 
+// 1024 tokens, 32,000 logits each.
+TEST_CASE("a loss over a divided vocabulary holds at least what its written-out form does",
+          "[unit]") {
+  Sample sample = test::dense_sample();
+  sample.software.memory.logit_at_parallel_loss = Bytes(10);
+  const auto loss = [&] {
+    return stage_budget(sample.context(), StageBuilder().stage(sample.context(), 0)).loss;
+  };
+  const Bytes input(2.0 * 1024.0 * 1024.0 * 2.0);
+  CHECK(loss() == Bytes(1024.0 * 32'000.0 * 4.0) + input);
+  sample.plan.tp = 2;
+  CHECK(loss() == Bytes(1024.0 * 16'000.0 * 10.0) + input);
+}
+
 TEST_CASE("hybrid sharding divides by the shard group only", "[unit]") {
   ParallelPlan plan;
   plan.dp = 64;

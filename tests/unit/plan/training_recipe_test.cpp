@@ -133,8 +133,7 @@ TEST_CASE("What goes to the host is read, layers of activations too", "[unit]") 
 }
 
 TEST_CASE("Packed weights are made 16 bits, and no fewer", "[unit]") {
-  CHECK(recipe("lora: {rank: 4, base_weights: int8}").weights.lora->base_weights ==
-        BaseWeights::kInt8);
+  CHECK(recipe("lora: {rank: 4, base_weights: int8}").weights.lora->base == BaseWeights::kInt8);
   CHECK_THAT(problems("lora: {rank: 4, base_weights: int4}"), contains_text("did you mean 'int8'"));
   CHECK_THAT(problems("dtype: fp8, lora: {rank: 4, base_weights: nf4}"),
              contains_text("must be of 16 bits"));

@@ -107,7 +107,17 @@ TEST_CASE(
 }
 
 // Of a case on two hosts the mean of both is judged.
-TEST_CASE("Steps of torchtitan's own trainer on two H100 are as near as they are said to be",
+TEST_CASE("Steps of Hugging Face's Trainer are as near as they are said to be, blind ones too",
+          "[validation]") {
+  const std::vector<ValidationRow> rows = validated({"huggingface_steps.jsonl"}, shipped());
+  check_budgets(rows);
+  check_means(rows, {{"h100_sxm huggingface traced", "step_time_s", 2.5},
+                     {"h100_sxm huggingface traced", "peak_memory_bytes", 0.7},
+                     {"h100_sxm huggingface blind", "step_time_s", 2.9},
+                     {"h100_sxm huggingface blind", "peak_memory_bytes", 0.8}});
+}
+
+TEST_CASE("Steps of torchtitan's own trainer on two and four H100 are as near as they are said",
           "[validation]") {
   const std::vector<ValidationRow> rows =
       validated({"torchtitan_trainer.jsonl", "torchtitan_trainer_own.jsonl"}, shipped());
@@ -122,8 +132,8 @@ TEST_CASE("Steps of torchtitan's own trainer on two H100 are as near as they are
 // that another pair of H100 took. One reduction beside attention falls into step with it now and
 // then.
 TEST_CASE("A collective beside a kernel takes what two H100 took, within a fifth", "[validation]") {
-  const std::vector<ValidationRow> rows =
-      validated({"pair_collectives.jsonl", "beside_h100.jsonl"}, shipped());
+  const std::vector<ValidationRow> rows = validated(
+      {"pair_collectives.jsonl", "beside_h100.jsonl", "four_collectives.jsonl"}, shipped());
   check_budgets(rows);
   const auto far = std::ranges::count_if(rows, [](const ValidationRow& row) {
     return row.metric == Metric::kCommunicationTime && std::abs(row.error()) > 0.2;
