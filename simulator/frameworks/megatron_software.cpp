@@ -15,8 +15,7 @@ class SoftwareFields {
  public:
   SoftwareFields(const MegatronFields& fields, const ModelSpec& model,
                  const MegatronDegrees& degrees)
-      : fields_(fields),
-        settings_(fields.settings()),
+      : settings_(fields.settings()),
         source_(fields.source()),
         model_(model),
         degrees_(degrees) {}
@@ -263,7 +262,6 @@ class SoftwareFields {
     }
   }
 
-  const MegatronFields& fields_;
   FrameworkReader& settings_;
   const MegatronSource& source_;
   const ModelSpec& model_;
