@@ -101,8 +101,9 @@ class AxolotlReader {
     constexpr std::string_view kName = "gradient_checkpointing";
     const std::optional<std::string> written = settings_.as_written(kName, "training.recompute");
     const bool offloads = written == "offload" || written == "offload_disk" || written == "unsloth";
-    if (offloads) {
-      leave_out(settings_, kName, *written, UnpricedFeature::kCheckpointsOnHost);
+    run_.activations_on_host = offloads;
+    if (written == "offload_disk") {
+      leave_out(settings_, kName, *written, UnpricedFeature::kOnDisk);
     }
     if (!written) {
       settings_.remark(
@@ -111,10 +112,13 @@ class AxolotlReader {
     run_.checkpoints =
         offloads || (written && settings_.flag(kName, "training.recompute").value_or(false));
     const std::string offloading =
-        settings_.as_written("activation_offloading", "").value_or("false");
+        settings_.as_written("activation_offloading", "training.offload.activations")
+            .value_or("false");
     if (offloading != "false") {
-      leave_out(settings_, "activation_offloading", offloading,
-                UnpricedFeature::kCheckpointsOnHost);
+      run_.activations_on_host = true;
+    }
+    if (offloading == "disk") {
+      leave_out(settings_, "activation_offloading", offloading, UnpricedFeature::kOnDisk);
     }
   }
 

@@ -105,9 +105,8 @@ class FactoryReader {
                         {}});
     }
     run_.checkpoints = !off.value_or(false);
-    if (settings_.is_on("use_unsloth_gc", "")) {
-      leave_out(settings_, "use_unsloth_gc", "true", UnpricedFeature::kCheckpointsOnHost);
-    }
+    // Unsloth's checkpointing, which copies inputs of layers to the host beside the computation.
+    run_.activations_on_host = settings_.is_on("use_unsloth_gc", "training.offload.activations");
     settings_.without_effect("gradient_checkpointing");
   }
 

@@ -107,6 +107,9 @@ class OptimizerFields {
     writer_.begin("offload");
     writer_.field("share", share);
     writer_.field("overlap", overlap);
+    // Without precision-aware states the device makes fp32 shards first, and keeps them.
+    const bool aware = settings_.is_on("use_precision_aware_optimizer", "training.optimizer");
+    writer_.field("states", name(aware ? OffloadedStates::kOptimizer : OffloadedStates::kMoments));
     writer_.end();
     says_more_ = true;
   }

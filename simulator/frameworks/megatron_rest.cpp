@@ -114,8 +114,6 @@ constexpr auto kUnpriced = std::to_array<UnpricedKey>({
     {"distribute_saved_activations", "inputs that stay are divided over tensor parallelism"},
     {"fine_grained_activation_offloading", "activations in the host's memory"},
     {"offload_modules", "activations in the host's memory"},
-    {"cpu_offloading", "activations in the host's memory"},
-    {"cpu_offloading_num_layers", "activations in the host's memory", "0"},
     {"cpu_offload", "activations in the host's memory"},
     {"offload", "activations in the host's memory"},
     {"fp8_param_gather", "parameters are gathered in 8 bits"},

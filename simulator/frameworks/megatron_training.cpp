@@ -44,6 +44,7 @@ class TrainingFields {
     read_recompute();
     read_dropout();
     writer_.field("optimizer", read_megatron_optimizer(fields_));
+    read_activation_offload();
     return writer_.take();
   }
 
@@ -70,6 +71,21 @@ class TrainingFields {
           "the training needs 'global_batch_size', or the number of GPUs "
           "that it follows from: give --gpu and --nodes");
     }
+  }
+
+  // The first layers of a stage leave what they save on the host. Megatron takes the flag from the
+  // number, and NeMo gives both.
+  void read_activation_offload() {
+    constexpr std::string_view kOurs = "training.offload.activations";
+    const std::int64_t layers = settings_.count("cpu_offloading_num_layers", kOurs).value_or(0);
+    if (!settings_.flag("cpu_offloading", kOurs).value_or(layers > 0) || layers < 1) {
+      return;
+    }
+    writer_.begin("offload");
+    writer_.begin("activations");
+    writer_.field("layers", layers);
+    writer_.end();
+    writer_.end();
   }
 
   void check_batch(std::int64_t micro, std::int64_t global) {

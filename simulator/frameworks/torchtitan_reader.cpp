@@ -265,7 +265,21 @@ class TorchtitanReader {
     writer.field("global_batch_size", global_);
     writer.field("dtype", dtype());
     write_recompute(writer);
-    writer.field("optimizer", optimizer());
+    // FSDP2's CPUOffloadPolicy: shards, their gradients and their states lie on the host.
+    const bool on_host = settings_.is_on("training.enable_cpu_offload", "training.offload");
+    if (on_host) {
+      writer.begin("optimizer");
+      writer.field("kind", optimizer());
+      writer.begin("offload");
+      writer.field("states", name(OffloadedStates::kAll));
+      writer.end();
+      writer.end();
+      writer.begin("offload");
+      writer.field("parameters", true);
+      writer.end();
+    } else {
+      writer.field("optimizer", optimizer());
+    }
     return writer.take();
   }
 

@@ -102,8 +102,6 @@ constexpr auto kTorchtitanUnpriced = std::to_array<UnpricedKey>({
     {"parallelism.enable_compiled_autograd", "backward is compiled as a whole"},
     {"parallelism.context_parallel_load_balancer", "another balance of causal attention",
      "headtail"},
-    {"training.enable_cpu_offload",
-     "parameters and optimizer on the host; here they stay on the GPU"},
     {"optimizer.implementation", "another implementation of the optimizer", "fused"},
     {"optimizer.early_step_in_backward", "the optimizer runs inside backward"},
     {"fault_tolerance.enable", "replicas that come and go"},

@@ -152,12 +152,13 @@ class ExperimentWriter {
     writer.field("recompute", run_.checkpoints || sharding_.checkpoints ? "full" : "none");
     writer.field("optimizer", optimizer());
     write_weights(writer);
+    write_offload(writer);
     if (run_.adapters) {
       PeftAdapters adapters = *run_.adapters;
       adapters.base = base_weights();
       write_adapters(adapters, settings_, writer);
     }
-    tell_quantised();
+    check_quantised();
     return writer.take();
   }
 
@@ -198,6 +199,20 @@ class ExperimentWriter {
     settings_.assume("training.weights", weights.narrow ? "bf16" : "fp32", weights.reason);
   }
 
+  void write_offload(ConfigWriter& writer) {
+    if (!run_.activations_on_host && !sharding_.parameters_on_host) {
+      return;
+    }
+    writer.begin("offload");
+    if (sharding_.parameters_on_host) {
+      writer.field("parameters", true);
+    }
+    if (run_.activations_on_host) {
+      writer.field("activations", true);
+    }
+    writer.end();
+  }
+
   const OptimizerWord* known_optimizer() {
     const std::string& name = sharding_.optimizer.empty() ? run_.optimizer : sharding_.optimizer;
     const auto* const found =
@@ -212,12 +227,12 @@ class ExperimentWriter {
     if (known == nullptr) {
       const std::string& name = sharding_.optimizer.empty() ? run_.optimizer : sharding_.optimizer;
       settings_.leave_out(key, name.substr(0, 60), "priced as AdamW");
-    } else if (known->paged) {
-      leave_out(settings_, key, run_.optimizer, UnpricedFeature::kPagedOptimizer);
     }
+    // On the host its states do not move pages by themselves.
+    const bool paged = known != nullptr && known->paged && sharding_.states_on_host == 0.0;
     const std::string_view kind = known == nullptr ? "adamw" : known->ours;
     const std::string_view moments = known == nullptr ? std::string_view{} : known->moments;
-    if (moments.empty() && sharding_.states_on_host == 0.0) {
+    if (moments.empty() && sharding_.states_on_host == 0.0 && !paged) {
       return scalar_node(kind);
     }
     ConfigWriter writer;
@@ -225,18 +240,23 @@ class ExperimentWriter {
     if (!moments.empty()) {
       writer.field("moments", moments);
     }
-    if (sharding_.states_on_host == 1.0) {
-      writer.field("offload", true);
-    } else if (sharding_.states_on_host > 0.0) {
+    if (sharding_.states_on_host > 0.0) {
       writer.begin("offload");
       writer.field("share", sharding_.states_on_host);
+      writer.field("states", name(OffloadedStates::kAll));
       writer.end();
+    }
+    if (paged) {
+      writer.field("paged", true);
     }
     return writer.take();
   }
 
   // bitsandbytes' NF4; axolotl and LLaMA-Factory quantise its scales as well, unless told not to.
   BaseWeights base_weights() {
+    if (run_.quantised_bits == 8) {
+      return BaseWeights::kInt8;
+    }
     if (run_.quantised_bits != 4) {
       return BaseWeights::kAsOthers;
     }
@@ -247,16 +267,11 @@ class ExperimentWriter {
     return twice ? BaseWeights::kNf4Double : BaseWeights::kNf4;
   }
 
-  void tell_quantised() {
-    if (run_.quantised_bits > 0) {
-      if (run_.quantised_bits == 8) {
-        leave_out(settings_, "load_in_8bit", "true", UnpricedFeature::kBaseIn8Bits);
-      }
-      if (!run_.adapters) {
-        settings_.error(names_of(file_.tool).model,
-                        "is loaded in " + std::to_string(run_.quantised_bits) +
-                            " bits, which is trained by adapters alone, and the file has none");
-      }
+  void check_quantised() {
+    if (run_.quantised_bits > 0 && !run_.adapters) {
+      settings_.error(names_of(file_.tool).model,
+                      "is loaded in " + std::to_string(run_.quantised_bits) +
+                          " bits, which is trained by adapters alone, and the file has none");
     }
   }
 
@@ -271,7 +286,8 @@ class ExperimentWriter {
     }
     if (is_fsdp() && !sharding_.whole) {
       write_shards(writer);
-    } else if (is_deepspeed() && sharding_.zero == 3 && ranks() > 1) {
+    } else if (is_deepspeed() && sharding_.zero == 3 &&
+               (ranks() > 1 || sharding_.parameters_on_host)) {
       writer.field("fsdp", ranks());
     } else {
       writer.field("zero", is_deepspeed() && sharding_.zero < 3 ? sharding_.zero : 0);

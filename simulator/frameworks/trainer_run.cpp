@@ -110,9 +110,8 @@ class PlainReader {
                        trl_ ? (usual ? "since TRL 0.20" : "up to TRL 0.19") : "");
     }
     run_.checkpoints = given.value_or(usual);
-    if (settings_.flag("activation_offloading", "").value_or(false)) {
-      leave_out(settings_, "activation_offloading", "true", UnpricedFeature::kCheckpointsOnHost);
-    }
+    run_.activations_on_host =
+        settings_.is_on("activation_offloading", "training.offload.activations");
   }
 
   void read_precision_of_run() {

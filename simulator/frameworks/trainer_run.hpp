@@ -74,6 +74,9 @@ struct TrainerRun {
   std::int64_t accumulation = 1;
   bool accumulation_given = false;
   bool checkpoints = false;  // gradient checkpointing: every layer is computed again
+  // What stays for backward waits in the host's memory: inputs of layers with checkpointing, else
+  // every saved tensor.
+  bool activations_on_host = false;
   std::optional<TrainerPrecision> precision;
   LoadedWeights loaded = LoadedWeights::kFp32;
   std::string loaded_reason;

@@ -192,11 +192,16 @@ class ShardingReader {
                              .value_or(1.0);
     sharding_.states_on_host = states == "cpu" || states == "nvme" || older ? share : 0.0;
     if (states == "nvme") {
-      leave_out(settings_, kStates, states, UnpricedFeature::kStatesOnDisk);
+      leave_out(settings_, kStates, states, UnpricedFeature::kOnDisk);
     }
-    const std::string weights = settings_.text(kWeights, "").value_or("none");
-    if (weights != "none") {
-      leave_out(settings_, kWeights, weights, UnpricedFeature::kParametersOnHost);
+    const std::string weights =
+        settings_.text(kWeights, "training.offload.parameters").value_or("none");
+    sharding_.parameters_on_host = weights != "none" && sharding_.zero == 3;
+    if (weights == "nvme") {
+      leave_out(settings_, kWeights, weights, UnpricedFeature::kOnDisk);
+    }
+    if (weights != "none" && sharding_.zero != 3) {
+      settings_.without_effect(kWeights);
     }
   }
 
@@ -234,10 +239,9 @@ class ShardingReader {
     const std::vector<std::string> options =
         settings_.texts("fsdp", "plan.fsdp").value_or(std::vector<std::string>{});
     const bool offloads = std::ranges::find(options, "offload") != options.end();
-    if (settings_.is_on("fsdp_config.offload_params", "") || offloads) {
+    if (settings_.is_on("fsdp_config.offload_params", "training.offload.parameters") || offloads) {
       sharding_.states_on_host = 1.0;
-      leave_out(settings_, "fsdp_config.offload_params", "true",
-                UnpricedFeature::kParametersOnHost);
+      sharding_.parameters_on_host = true;
     }
   }
 

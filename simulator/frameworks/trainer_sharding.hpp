@@ -25,7 +25,8 @@ struct TrainerSharding {
   bool reshards = true;
   bool hybrid = false;          // one copy a node
   bool checkpoints = false;     // FSDP's own activation checkpointing
-  double states_on_host = 0.0;  // share of the optimizer's states
+  double states_on_host = 0.0;  // share of the optimizer's states and of gradients
+  bool parameters_on_host = false;
   std::optional<bool> overlaps_reduction;
   // What DeepSpeed's file says itself, where it is not "auto", or accelerate's.
   std::optional<TrainerPrecision> precision;

@@ -13,15 +13,7 @@ struct FeatureMeaning {
   std::string_view text;
 };
 constexpr auto kFeatureMeanings = std::to_array<FeatureMeaning>({
-    {UnpricedFeature::kParametersOnHost,
-     "parameters lie in the host's memory and travel every step; here they stay on the GPU"},
-    {UnpricedFeature::kStatesOnDisk, "states lie on a disk; here in memory"},
-    {UnpricedFeature::kCheckpointsOnHost,
-     "inputs of layers wait in the host's memory; here on the GPU"},
-    {UnpricedFeature::kPagedOptimizer,
-     "states move to the host where memory is short; here they stay on the GPU"},
-    {UnpricedFeature::kBaseIn8Bits,
-     "frozen weights have 8 bits and are converted for each product; here they have 16 or 32"},
+    {UnpricedFeature::kOnDisk, "lies on a disk; here in the host's memory"},
     {UnpricedFeature::kLogitsNeverKept, "no logits are kept in memory; here they are"},
     {UnpricedFeature::kFp8Products, "products in 8 bits by a library of its own; here in 16"},
     {UnpricedFeature::kCompiled, "generated kernels; here eager ones"},

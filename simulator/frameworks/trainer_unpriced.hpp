@@ -11,11 +11,7 @@
 namespace stepcast {
 
 enum class UnpricedFeature {
-  kParametersOnHost,
-  kStatesOnDisk,
-  kCheckpointsOnHost,
-  kPagedOptimizer,
-  kBaseIn8Bits,
+  kOnDisk,
   kLogitsNeverKept,
   kFp8Products,
   kCompiled,
