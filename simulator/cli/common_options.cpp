@@ -16,6 +16,7 @@
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/base/option_keys.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 
@@ -32,18 +33,6 @@ constexpr std::array kSiteOptions = {
     SiteOption{"--power-limit", "of each GPU: '500 W'"},
 };
 
-// "8k" as "8192", as sequences are called.
-std::string tokens_text(const std::string& text) {
-  std::int64_t thousands = 0;
-  const char* const end = text.data() + text.size();
-  const std::from_chars_result read = std::from_chars(text.data(), end, thousands);
-  const std::string_view rest(read.ptr, static_cast<std::size_t>(end - read.ptr));
-  constexpr std::int64_t kMost = 1 << 20;
-  const bool is_short =
-      read.ec == std::errc{} && (rest == "k" || rest == "K") && thousands > 0 && thousands <= kMost;
-  return is_short ? std::to_string(1024 * thousands) : text;
-}
-
 void add_direct_option(CLI::App& command, ExperimentOptions& options, const KeyOption& option) {
   command.add_option_function<std::string>(
       option.option,
@@ -51,16 +40,6 @@ void add_direct_option(CLI::App& command, ExperimentOptions& options, const KeyO
         options.direct.push_back(key_setting(option, given));
       },
       option.help);
-}
-
-// "10%" and "10 %" as "0.1"; any other text as it is, which its reader judges.
-std::string share_text(const std::string& text) {
-  double percent = 0.0;
-  const char* const end = text.data() + text.size();
-  const std::from_chars_result read = std::from_chars(text.data(), end, percent);
-  const std::string_view rest(read.ptr, static_cast<std::size_t>(end - read.ptr));
-  const bool is_percent = read.ec == std::errc{} && (rest == "%" || rest == " %");
-  return is_percent ? shortest_text(percent / 100.0) : text;
 }
 
 void check_experiment_named(const ExperimentOptions& options) {
@@ -157,25 +136,6 @@ bool writes_report(const OutputOptions& options) {
   return options.html != kStandardOutput || !options.out.empty();
 }
 
-struct OptionKey {
-  std::string_view option;
-  std::string_view key;
-};
-
-constexpr std::array kOptionKeys = {
-    OptionKey{"--model", "model"},
-    OptionKey{"--gpu", "cluster.gpu"},
-    OptionKey{"--cluster", "cluster.name"},
-    OptionKey{"--nic-rate", "cluster.nic_rate"},
-    OptionKey{"--nodes", "cluster.nodes"},
-    OptionKey{"--gpus", "cluster.gpus"},
-    OptionKey{"--gpu-clock-mhz", "cluster.gpu_clock"},
-    OptionKey{"--power-limit", "cluster.power_limit"},
-    OptionKey{"--memory-margin", "cluster.memory_margin"},
-    OptionKey{"--software", "software"},
-    OptionKey{"--tokens", "training.tokens"},
-};
-
 }  // namespace
 
 void SiteOption::check(CLI::Option& option) const {
@@ -264,15 +224,15 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
 }
 
 Assignment key_setting(const KeyOption& option, const std::string& value) {
-  const bool is_sequence = option.key == "training.sequence_length";
-  return setting_by(option.option, option.key, is_sequence ? tokens_text(value) : value);
+  return setting_by(option.option, option.key, option_value(option.key, value));
 }
 
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
   command.add_option_function<std::string>(
       "--memory-margin",
       [&options](const std::string& value) {
-        options.direct.emplace_back(assignment(key_of("--memory-margin"), share_text(value)),
+        const std::string_view key = key_of("--memory-margin");
+        options.direct.emplace_back(assignment(key, option_value(key, value)),
                                     "--memory-margin " + value);
       },
       "of a GPU's memory that stays free of what the allocator reserves: 10% or 0.1");

@@ -57,6 +57,15 @@ std::string dtype_key(const std::string& published, const DeviceSpec& device);
 // added to `assumed`.
 std::string software_set(StatedObject& row, ProfileCache& profiles, Record& assumed);
 
+// The month that the title or the reference of a `source` names, 202506; 0 without one.
+int month_of(StatedObject& source);
+// A month as a text begins with, "2025-06", "2025_06" or "202506", likewise.
+int written_month(std::string_view text);
+
+// The set of torchtitan's compiled or eager code that holds in a month, with the reason; 0 is that
+// of December 2025.
+std::string torchtitan_release(bool compiled, int month, const ProfileCache& profiles);
+
 // Whether AMD's scripts for MaxText (amd-agi/maxtext-slurm) launched it.
 bool runs_maxtext_slurm(StatedObject& row);
 
@@ -76,7 +85,17 @@ void read_overlap(StatedObject& train, const RunModel& model, RunSoftware& softw
 
 // What a run of Hugging Face's Trainer states beside `train.overlap`: the release of PyTorch, a
 // variant in its notes (trainer_rows.cpp). Nothing for another framework.
-void settle_trainer(StatedObject& row, RunSoftware& software, Record& plan, Record& assumed);
+void settle_trainer(StatedObject& row, const DeviceSpec& device, RunSoftware& software,
+                    Record& plan, Record& assumed);
+
+// When a run was, by PyTorch's release, 2.10 as 210, or by the month, 202604; 0: not known.
+struct TorchDay {
+  int release = 0;
+  int month = 0;
+};
+// The kernel that scaled_dot_product_attention ran on the part, where it is not the set's.
+void settle_scaled_attention(const DeviceSpec& device, const TorchDay& day, RunSoftware& software,
+                             Record& assumed);
 
 // --- adapters (launch_scripts.cpp) --------------------------------------------------------------
 

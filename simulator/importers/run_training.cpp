@@ -83,6 +83,20 @@ bool is_unit_and_blank(std::string_view text) {
   return text.starts_with(' ');
 }
 
+// Rates that collectives between nodes were measured to reach, in GB/s or with their unit. What is
+// stated in prose is not read.
+void add_bus_rates(StatedObject& hardware, RunCluster& cluster) {
+  StatedObject& stated = hardware.object("bus_rates");
+  for (const char* collective : {"all_reduce", "all_gather", "reduce_scatter", "all_to_all"}) {
+    const nlohmann::json rate = stated.value(collective);
+    if (rate.is_null()) {
+      continue;
+    }
+    cluster.record["bus_rates"][collective] =
+        stated.text(collective) + (rate.is_number() ? " GB/s" : "");
+  }
+}
+
 }  // namespace
 
 Record recompute_keys(const std::string& published, const std::string& framework, Record& assumed) {
@@ -158,6 +172,7 @@ RunCluster run_cluster(StatedObject& hardware, const DeviceSpec& device, Record&
     assumed.push_back("cluster.nic_rate " + format_quantity(*rate) + ": '" + network +
                       "', as one NIC a GPU");
   }
+  add_bus_rates(hardware, cluster);
   return cluster;
 }
 

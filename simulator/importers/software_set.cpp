@@ -28,19 +28,6 @@ std::string maxtext_set(StatedObject& row) {
   return split ? "maxtext_2026_05" : "maxtext_2026_04";
 }
 
-// A month as "2025-06", "2025_06" or "202506" that a text begins with, as a number; 0 without one.
-int written_month(std::string_view text) {
-  const std::string_view year = first_digits(text, 4);
-  if (year.size() != 4 || !year.starts_with("20")) {
-    return 0;
-  }
-  text.remove_prefix(year.size());
-  text.remove_prefix(text.starts_with('-') || text.starts_with('_') ? 1 : 0);
-  const std::string_view month = first_digits(text, 3);
-  const int number = month.size() == 2 ? digits_value(month) : 0;
-  return number >= 1 && number <= 12 ? digits_value(year) * 100 + number : 0;
-}
-
 // The same of "June 2025" and "Jun 2025".
 int named_month(std::string_view text) {
   constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -59,20 +46,6 @@ int named_month(std::string_view text) {
   return year.size() == 4 ? digits_value(year) * 100 + number : 0;
 }
 
-// The month of a source as a number, 202506; 0 if its title and its reference name none.
-int month_of(StatedObject& source) {
-  const std::string ref = source.text("ref");
-  const std::string text = source.text("title") + " " + ref.substr(0, ref.find('@'));
-  for (int (*month_at)(std::string_view) : {&written_month, &named_month}) {
-    for (std::size_t at = 0; at < text.size(); ++at) {
-      if (const int month = month_at(std::string_view(text).substr(at)); month > 0) {
-        return month;
-      }
-    }
-  }
-  return 0;
-}
-
 // "2025-06" of 202506.
 std::string month_text(int month) {
   const std::string digits = std::to_string(month);
@@ -87,16 +60,13 @@ std::string torchtitan_set(StatedObject& row, StatedObject& overlap, const Profi
   const bool compiled = compile.is_boolean()
                             ? compile.get<bool>()
                             : compile.is_string() && !compile.get<std::string>().empty();
-  const std::string family = compiled ? "torchtitan" : "torchtitan_eager";
   StatedObject& source = row.object("source");
   const std::string ref = source.text("ref");
   const bool of_2024 =
       mentions(source.text("title"), "2024") || mentions(ref.substr(0, ref.find('@')), "_2024");
   const int month = of_2024 ? 202412 : month_of(source);
-  std::string set = family;
+  const std::string set = torchtitan_release(compiled, month, profiles);
   if (month > 0) {
-    const DayRange days = days_named(month_text(month)).value_or(DayRange{});
-    set = release_for(releases_of(family, profiles.data()), days).name;
     assumed.push_back("software " + set + ": the source is of " +
                       (of_2024 ? std::string("2024") : std::to_string(month)));
   }
@@ -181,6 +151,40 @@ std::string set_of_framework(const std::string& framework, StatedObject& row,
 }
 
 }  // namespace
+
+int written_month(std::string_view text) {
+  const std::string_view year = first_digits(text, 4);
+  if (year.size() != 4 || !year.starts_with("20")) {
+    return 0;
+  }
+  text.remove_prefix(year.size());
+  text.remove_prefix(text.starts_with('-') || text.starts_with('_') ? 1 : 0);
+  const std::string_view month = first_digits(text, 3);
+  const int number = month.size() == 2 ? digits_value(month) : 0;
+  return number >= 1 && number <= 12 ? digits_value(year) * 100 + number : 0;
+}
+
+int month_of(StatedObject& source) {
+  const std::string ref = source.text("ref");
+  const std::string text = source.text("title") + " " + ref.substr(0, ref.find('@'));
+  for (int (*month_at)(std::string_view) : {&written_month, &named_month}) {
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      if (const int month = month_at(std::string_view(text).substr(at)); month > 0) {
+        return month;
+      }
+    }
+  }
+  return 0;
+}
+
+std::string torchtitan_release(bool compiled, int month, const ProfileCache& profiles) {
+  const std::string family = compiled ? "torchtitan" : "torchtitan_eager";
+  if (month == 0) {
+    return family;
+  }
+  const DayRange days = days_named(month_text(month)).value_or(DayRange{});
+  return release_for(releases_of(family, profiles.data()), days).name;
+}
 
 bool runs_maxtext_slurm(StatedObject& row) {
   StatedObject& source = row.object("source");

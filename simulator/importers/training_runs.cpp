@@ -43,8 +43,9 @@ void add_experts(StatedObject& parallel, const std::string& software, std::int64
     return;
   }
   const FrameworkFamily family = family_of(software);
-  const bool megatron =
-      family != FrameworkFamily::kTorchtitan && family != FrameworkFamily::kPytorch;
+  const bool megatron = family != FrameworkFamily::kTorchtitan &&
+                        family != FrameworkFamily::kPytorch &&
+                        family != FrameworkFamily::kHuggingFace;
   plan["etp"] = megatron ? tp : 1;
   if (tp > 1) {
     assumed.push_back(std::string("plan.etp ") + (megatron ? std::to_string(tp) : "1") +
@@ -248,7 +249,7 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
   Record training = training_of(train, device, degrees, assumed);
   read_overlap(train, model, software, plan, assumed);
   settle_source(row, device, software, assumed);
-  settle_trainer(row, software, plan, assumed);
+  settle_trainer(row, device, software, plan, assumed);
   settle_adapter(row, device, training, plan, software, assumed);
   settle_mask(figures, profiles, software, assumed);
   if (family_of(software.base) == FrameworkFamily::kTorchtitan) {
