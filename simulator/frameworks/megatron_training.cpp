@@ -76,9 +76,9 @@ class TrainingFields {
   // The first layers of a stage leave what they save on the host. Megatron takes the flag from the
   // number, and NeMo gives both.
   void read_activation_offload() {
-    constexpr std::string_view kOurs = "training.offload.activations";
-    const std::int64_t layers = settings_.count("cpu_offloading_num_layers", kOurs).value_or(0);
-    if (!settings_.flag("cpu_offloading", kOurs).value_or(layers > 0) || layers < 1) {
+    constexpr std::string_view kOffload = "training.offload.activations";
+    const std::int64_t layers = settings_.count("cpu_offloading_num_layers", kOffload).value_or(0);
+    if (!settings_.flag("cpu_offloading", kOffload).value_or(layers > 0) || layers < 1) {
       return;
     }
     writer_.begin("offload");

@@ -41,6 +41,15 @@ constexpr std::string_view kMeasuredStep =
     R"row("peak_alloc_bytes": [67212845056.0, 67212845056.0, 67212845056.0, )row"
     R"row(67212845056.0]})row";
 
+constexpr std::string_view kUserReport =
+    R"row({"id": "titan1690-fsdp8", "source": "pytorch/torchtitan#1690", )row"
+    R"row("experiment": "model: qwen3_32b\ncluster: {gpu: h100_96gb_500w, nodes: 1}\n)row"
+    R"row(training: {sequence_length: 4096, micro_batch_size: 2, global_batch_size: 16, )row"
+    R"row(dtype: bf16, recompute: full, optimizer: adamw}\nplan: {tp: 1, pp: 1, fsdp: 8}\n)row"
+    R"row(software: torchtitan\n", "options": [], )row"
+    R"row("measured": {"tps": 1874, "reserved_gib": 81.85}, "verdict": "right", )row"
+    R"row("kind_of_fault": "", "grade": "A", "note": ""})row";
+
 constexpr std::string_view kHostTime =
     R"row({"op": "aten::add_", "s": 9.806450000002797e-06, )row"
     R"row("cpu": "Intel(R) Xeon(R) Processor", "gpu": "NVIDIA H200", )row"
@@ -186,6 +195,11 @@ constexpr auto kFormats = std::to_array<MeasurementFormat>({
      kHuggingFaceStep,
      &read_hugging_face_step,
      Repeats::kAveraged},
+    {"users' reports",
+     kJson,
+     {"id", "source", "experiment", "options", "measured"},
+     kUserReport,
+     &read_user_report},
     {"host times", kJson, {"op", "s", "cpu", "torch"}, kHostTime, &read_host_time},
     {"grouped GEMM",
      kJson,

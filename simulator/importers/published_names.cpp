@@ -155,6 +155,7 @@ constexpr std::array kFamilies = {
     SetFamily{"nemo_automodel", FrameworkFamily::kOther},
     SetFamily{"nemo", FrameworkFamily::kNemo},
     SetFamily{"megatron_bridge", FrameworkFamily::kMegatronBridge},
+    SetFamily{"megatron", FrameworkFamily::kMegatron},
     SetFamily{"maxtext", FrameworkFamily::kMaxtext},
     SetFamily{"mlperf", FrameworkFamily::kMlperf},
     SetFamily{"huggingface", FrameworkFamily::kHuggingFace},

@@ -28,6 +28,7 @@ enum class FrameworkFamily {
   kPrimus,
   kNemo,
   kMegatronBridge,
+  kMegatron,
   kMaxtext,
   kHuggingFace,
   kMlperf

@@ -61,10 +61,12 @@ std::string software_set(StatedObject& row, ProfileCache& profiles, Record& assu
 int month_of(StatedObject& source);
 // A month as a text begins with, "2025-06", "2025_06" or "202506", likewise.
 int written_month(std::string_view text);
+// "2025-06" of 202506.
+std::string month_text(int month);
 
-// The set of torchtitan's compiled or eager code that holds in a month, with the reason; 0 is that
-// of December 2025.
-std::string torchtitan_release(bool compiled, int month, const ProfileCache& profiles);
+// The set of torchtitan's compiled or eager code that holds in a month; 0 is that of
+// December 2025.
+std::string torchtitan_release(LaunchMode layers, int month, const ProfileCache& profiles);
 
 // Whether AMD's scripts for MaxText (amd-agi/maxtext-slurm) launched it.
 bool runs_maxtext_slurm(StatedObject& row);

@@ -61,9 +61,10 @@ constexpr auto kThreads = std::to_array<Thread>({
     {"AMD-AGI/Primus#55", "2025-05-30"},
     {"meta-llama/llama-cookbook#100", "2023-08-06"},
     {"hiyouga/LlamaFactory#6999", "2025-02"},  // between 6752 of 01-24 and its comment of 03-14
-    // Its README's rates came with pull request 825. Both of its ways train transformers' LlamaModel
-    // with FlashAttention in its layers (fsdp_llama2.py, ds_3d_llama2.py: module_replace), the one
-    // under FSDP, the other in DeepSpeed's engine with layers split by ATorch.
+    // Its README's rates came with pull request 825. Both of its ways train transformers'
+    // LlamaModel with FlashAttention in its layers (fsdp_llama2.py, ds_3d_llama2.py:
+    // module_replace), the one under FSDP, the other in DeepSpeed's engine with layers split by
+    // ATorch.
     {"intelligent-machine-learning/dlrover atorch/examples/llama2", "2023-11-16", "transformers"},
 });
 
@@ -72,20 +73,16 @@ std::string framework_of_repository(std::string_view source) {
   const std::size_t slash = repository.find('/');
   const std::string_view name =
       slash == std::string_view::npos ? repository : repository.substr(slash + 1);
-  for (const Repository& known : kRepositories) {
-    if (known.name == repository || known.name == name) {
-      return std::string(known.framework);
+  for (const std::string_view called : {repository, name}) {
+    const auto* const known = std::ranges::find(kRepositories, called, &Repository::name);
+    if (known != kRepositories.end()) {
+      return std::string(known->framework);
     }
   }
   return {};
 }
 
 // --- sets ---------------------------------------------------------------------------------------
-
-std::string month_text(int month) {
-  const std::string digits = std::to_string(month);
-  return digits.substr(0, 4) + "-" + digits.substr(4);
-}
 
 bool plan_has(const Record& experiment, const char* key, std::int64_t least) {
   const auto plan = experiment.find("plan");
@@ -110,10 +107,11 @@ std::string named_set(const Record& experiment) {
 }
 
 // Only who says that layers were compiled ran them so: torchtitan compiles nothing unless told to.
-bool was_compiled(const std::string& named, ProfileCache& profiles) {
+LaunchMode layers_of(const std::string& named, ProfileCache& profiles) {
   const std::vector<std::string> sets = profiles.software_names();
-  return std::ranges::find(sets, named) != sets.end() &&
-         profiles.software(named).host.layers == LaunchMode::kCompiled;
+  const bool compiled = std::ranges::find(sets, named) != sets.end() &&
+                        profiles.software(named).host.layers == LaunchMode::kCompiled;
+  return compiled ? LaunchMode::kCompiled : LaunchMode::kEager;
 }
 
 // The last of Megatron Bridge's containers, megatron_bridge_26_06, that is of the month or before.
@@ -142,7 +140,13 @@ std::string primus_set(int month) {
   return month > 0 && month < kTurboOn ? "primus_legacy" : "primus_turbo";
 }
 
-std::string set_of(const ReportedStack& stack, ProfileCache& profiles, const Record& experiment) {
+// What Megatron-LM's scripts run when they say nothing else; who captures graphs says so.
+std::string host_launched_megatron(AttentionKind attention) {
+  return attention == AttentionKind::kMla ? "megatron_eager_mla" : "megatron_eager";
+}
+
+std::string set_of(const ReportedStack& stack, AttentionKind attention, ProfileCache& profiles,
+                   const Record& experiment) {
   const SoftwareName known = software_for(stack.framework);
   if (known.software.empty()) {
     throw RefusedRow{"feature unsupported: no software set describes the framework '" +
@@ -150,14 +154,15 @@ std::string set_of(const ReportedStack& stack, ProfileCache& profiles, const Rec
   }
   switch (known.family()) {
     case FrameworkFamily::kTorchtitan:
-      return torchtitan_release(was_compiled(named_set(experiment), profiles), stack.month,
-                                profiles);
+      return torchtitan_release(layers_of(named_set(experiment), profiles), stack.month, profiles);
     case FrameworkFamily::kHuggingFace:
       return shards_by_zero(experiment) ? "huggingface_deepspeed" : known.software;
     case FrameworkFamily::kMegatronBridge:
       return bridge_container(stack.month, profiles);
     case FrameworkFamily::kPrimus:
       return primus_set(stack.month);
+    case FrameworkFamily::kMegatron:
+      return host_launched_megatron(attention);
     case FrameworkFamily::kPytorch:
     case FrameworkFamily::kNemo:
     case FrameworkFamily::kMaxtext:
@@ -194,9 +199,9 @@ ReportedStack reported_stack(const std::string& source, const std::string& frame
   return stack;
 }
 
-void set_software(const ReportedStack& stack, ProfileCache& profiles, Record& experiment,
-                  Record& assumed) {
-  RunSoftware software{set_of(stack, profiles, experiment)};
+void set_software(const ReportedStack& stack, AttentionKind attention, ProfileCache& profiles,
+                  Record& experiment, Record& assumed) {
+  RunSoftware software{set_of(stack, attention, profiles, experiment)};
   if (family_of(software.base) == FrameworkFamily::kHuggingFace) {
     const DeviceSpec& device = profiles.gpu(experiment["cluster"]["gpu"].get<std::string>());
     settle_scaled_attention(device, {0, stack.month}, software, assumed);
@@ -206,10 +211,9 @@ void set_software(const ReportedStack& stack, ProfileCache& profiles, Record& ex
     software.changes.update(own);
     software.changes.erase("base");
   }
-  assumed.push_back("software " + software.base + ": " + stack.reason +
-                    (before.empty() || before == software.base
-                         ? std::string()
-                         : "; the row names " + before));
+  assumed.push_back(
+      "software " + software.base + ": " + stack.reason +
+      (before.empty() || before == software.base ? std::string() : "; the row names " + before));
   experiment["software"] = software.record();
 }
 

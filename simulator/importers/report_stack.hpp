@@ -10,6 +10,8 @@
 //   Trainer      huggingface, or huggingface_deepspeed where the plan shards by ZeRO and not by
 //                FSDP; attention by the part and PyTorch's month (trainer_rows.cpp)
 //   Bridge       the container of that month or the last one before it
+//   Megatron-LM  what its scripts run when they say nothing else: launched by the host, without
+//                graphs (megatron_eager); who has more says so by switches
 //   Primus       Megatron-LM on ROCm until its configurations turned Primus-Turbo on
 //   any other    as the table of published frameworks has it (published_names.cpp)
 //
@@ -20,6 +22,7 @@
 #include <string>
 
 #include "importers/published_run.hpp"
+#include "stepcast/model/model_spec.hpp"
 
 namespace stepcast {
 
@@ -35,7 +38,8 @@ ReportedStack reported_stack(const std::string& source, const std::string& frame
                              const std::string& date);
 
 // Gives `experiment` the set of the stack in the place of its own, and says so.
-void set_software(const ReportedStack& stack, ProfileCache& profiles, Record& experiment,
-                  Record& assumed);
+// `attention` is that of its model.
+void set_software(const ReportedStack& stack, AttentionKind attention, ProfileCache& profiles,
+                  Record& experiment, Record& assumed);
 
 }  // namespace stepcast

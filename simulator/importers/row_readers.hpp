@@ -58,6 +58,17 @@ void read_torchtitan_step(const nlohmann::json& line, ProfileCache& profiles,
 void read_hugging_face_step(const nlohmann::json& line, ProfileCache& profiles,
                             std::vector<Record>& records);
 
+// What users reported in public threads (user_reports.jsonl), as records.
+//
+// A line has `id`, `source` (a repository's thread), `experiment` (its text as a file would have
+// it; empty: made by `options` alone, which are those of the program), `measured` (`tps` a GPU,
+// `step_s`, `tflops`, `mfu_pct`, `alloc_gib`, `reserved_gib`, `fits`), perhaps `framework` and
+// `date`; what somebody once predicted and thought of it (`predicted`, `verdict`, `note`, ...) is
+// passed over. The software set is that of the stack and its day (report_stack.hpp), whatever the
+// line names.
+void read_user_report(const nlohmann::json& json, ProfileCache& profiles,
+                      std::vector<Record>& records);
+
 // Runs of Megatron-DeepSpeed on A100 that vTrain published (vtrain_a100_multi_node.csv,
 // vtrain_a100_single_node.csv) as records.
 //

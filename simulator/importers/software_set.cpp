@@ -46,12 +46,6 @@ int named_month(std::string_view text) {
   return year.size() == 4 ? digits_value(year) * 100 + number : 0;
 }
 
-// "2025-06" of 202506.
-std::string month_text(int month) {
-  const std::string digits = std::to_string(month);
-  return digits.substr(0, 4) + "-" + digits.substr(4);
-}
-
 // torchtitan runs eagerly unless a row says that it was compiled. The set is that of the month of
 // its source, or of its year where it is of 2024; without either that of December 2025.
 std::string torchtitan_set(StatedObject& row, StatedObject& overlap, const ProfileCache& profiles,
@@ -60,12 +54,13 @@ std::string torchtitan_set(StatedObject& row, StatedObject& overlap, const Profi
   const bool compiled = compile.is_boolean()
                             ? compile.get<bool>()
                             : compile.is_string() && !compile.get<std::string>().empty();
+  const LaunchMode layers = compiled ? LaunchMode::kCompiled : LaunchMode::kEager;
   StatedObject& source = row.object("source");
   const std::string ref = source.text("ref");
   const bool of_2024 =
       mentions(source.text("title"), "2024") || mentions(ref.substr(0, ref.find('@')), "_2024");
   const int month = of_2024 ? 202412 : month_of(source);
-  const std::string set = torchtitan_release(compiled, month, profiles);
+  const std::string set = torchtitan_release(layers, month, profiles);
   if (month > 0) {
     assumed.push_back("software " + set + ": the source is of " +
                       (of_2024 ? std::string("2024") : std::to_string(month)));
@@ -131,6 +126,7 @@ std::string set_of_family(const SoftwareName& known, const std::string& framewor
       break;
     case FrameworkFamily::kPytorch:
     case FrameworkFamily::kHuggingFace:
+    case FrameworkFamily::kMegatron:
     case FrameworkFamily::kOther:
       break;
   }
@@ -164,6 +160,11 @@ int written_month(std::string_view text) {
   return number >= 1 && number <= 12 ? digits_value(year) * 100 + number : 0;
 }
 
+std::string month_text(int month) {
+  const std::string digits = std::to_string(month);
+  return digits.substr(0, 4) + "-" + digits.substr(4);
+}
+
 int month_of(StatedObject& source) {
   const std::string ref = source.text("ref");
   const std::string text = source.text("title") + " " + ref.substr(0, ref.find('@'));
@@ -177,8 +178,8 @@ int month_of(StatedObject& source) {
   return 0;
 }
 
-std::string torchtitan_release(bool compiled, int month, const ProfileCache& profiles) {
-  const std::string family = compiled ? "torchtitan" : "torchtitan_eager";
+std::string torchtitan_release(LaunchMode layers, int month, const ProfileCache& profiles) {
+  const std::string family = layers == LaunchMode::kCompiled ? "torchtitan" : "torchtitan_eager";
   if (month == 0) {
     return family;
   }

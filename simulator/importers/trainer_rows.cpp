@@ -90,8 +90,8 @@ void run_liger(StatedObject& row, RunSoftware& software) {
     software.changes[kernel] = "fused";
   }
   software.changes["memory"]["keeps_norm_copies"] = false;
-  software.changes["memory"]["loss_chunks"] =
-      liger_chunks(tokens_of_rank(row), figures.required_count("vocab"), figures.required_count("hidden"));
+  software.changes["memory"]["loss_chunks"] = liger_chunks(
+      tokens_of_rank(row), figures.required_count("vocab"), figures.required_count("hidden"));
 }
 
 void run_sonic(RunSoftware& software) {
@@ -171,8 +171,8 @@ void settle_scaled_attention(const DeviceSpec& device, const TorchDay& day, RunS
   constexpr int kCudnnFirst = 211;
   constexpr int kMonthOfIt = 202603;
   const AttentionKernel native = device.architecture.attention.native;
-  const bool before = day.release > 0 ? day.release < kCudnnFirst
-                                      : day.month > 0 && day.month < kMonthOfIt;
+  const bool before =
+      day.release > 0 ? day.release < kCudnnFirst : day.month > 0 && day.month < kMonthOfIt;
   const bool on_ampere = native == AttentionKernel::kFlash2;
   if (on_ampere || (before && native == AttentionKernel::kCudnn)) {
     software.changes["attention"] = "flash2";
@@ -190,7 +190,7 @@ std::string_view trainer_set(std::string_view framework) {
     return {};
   }
   return mentions(text, "deepspeed") || mentions(text, "zero") ? "huggingface_deepspeed"
-                                                                : "huggingface";
+                                                               : "huggingface";
 }
 
 void settle_trainer(StatedObject& row, const DeviceSpec& device, RunSoftware& software,

@@ -64,8 +64,7 @@ GivenOption option_given(const std::string& option, const std::string& value) {
   if (key.empty()) {
     throw RefusedRow{"feature unsupported: the option '" + option + "'"};
   }
-  return {turn_of(key),
-          Override(key + "=" + option_value(key, value), option + " " + value)};
+  return {turn_of(key), Override(key + "=" + option_value(key, value), option + " " + value)};
 }
 
 std::vector<Override> changes_by(const std::vector<std::string>& words) {
@@ -199,7 +198,8 @@ void read_user_report(const nlohmann::json& json, ProfileCache& profiles,
     Record experiment = stated_experiment(row);
     check_named(experiment, profiles);
     const ReportedStack stack = reported_stack(source, row.text("framework"), row.text("date"));
-    set_software(stack, profiles, experiment, assumed);
+    const AttentionKind attention = read_here(experiment, profiles).model.attention.kind;
+    set_software(stack, attention, profiles, experiment, assumed);
     read = read_here(experiment, profiles);
     record["measured"] = measured_in(row, read, assumed);
     pass_over_trial(row);
@@ -209,9 +209,9 @@ void read_user_report(const nlohmann::json& json, ProfileCache& profiles,
     record["skipped"] = refusal.reason;
     record["measured"] = Record::object();
   }
-  record["group"] = (read ? read->named.gpu + (read->model.moe ? " moe" : " dense")
-                          : std::string("unread")) +
-                    " reports " + row.text("grade");
+  record["group"] =
+      (read ? read->named.gpu + (read->model.moe ? " moe" : " dense") : std::string("unread")) +
+      " reports " + row.text("grade");
   record["source"] = source;
   record["source_id"] = source;
   record["hold_out"] = source;

@@ -299,6 +299,7 @@ constexpr std::array kBehindTheDoor = {
     BehindTheDoor{"stepcast/base/decimal_text.hpp", "numbers of the progress bar"},
     BehindTheDoor{"stepcast/base/each_of.hpp", "lists of what options and commands are called"},
     BehindTheDoor{"stepcast/base/error.hpp", "problems of options are told as those of files"},
+    BehindTheDoor{"stepcast/base/option_keys.hpp", "options set the same keys wherever they stand"},
     BehindTheDoor{"stepcast/base/nearest_name.hpp", "the nearest word to an option"},
     BehindTheDoor{"stepcast/base/printable.hpp", "control characters on a terminal"},
     BehindTheDoor{"stepcast/base/text_list.hpp", "words of a command line one behind the other"},

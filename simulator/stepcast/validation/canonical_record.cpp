@@ -280,7 +280,9 @@ MeasuredRow row_of(const Record& record, const RecordLine& line, ProfileCache& p
 
 bool is_canonical(const ConfigNode& record) {
   const auto has = [&](const char* key) { return record.find(key) != nullptr; };
-  return has("experiment") || has("operator") || (has("skipped") && has("measured"));
+  const ConfigNode* experiment = record.find("experiment");
+  const bool of_run = experiment != nullptr && experiment->kind == ConfigNode::Kind::kMapping;
+  return of_run || has("operator") || (has("skipped") && has("measured"));
 }
 
 MeasuredRow read_record(const ConfigNode& record, ProfileCache& profiles) {

@@ -83,7 +83,8 @@ TEST_CASE("axolotl's adapters, quantised base and 8-bit optimizer", "[unit]") {
                            "base_weights: nf4_double}"));
   CHECK_THAT(part(run, "training"),
              contains_text("frozen: [attention, mlp, experts, router, norms]"));
-  CHECK_THAT(part(run, "training"), contains_text("optimizer: {kind: adamw, moments: 8bit, paged: true}"));
+  CHECK_THAT(part(run, "training"),
+             contains_text("optimizer: {kind: adamw, moments: 8bit, paged: true}"));
   CHECK_THAT(told(run), contains_text("training.lora.base_weights nf4_double: the tool's default"));
   CHECK_THAT(fault_of(import_axolotl, input_of(kAxolotl + "load_in_4bit: true\n", "a.yml")),
              contains_text("is loaded in 4 bits, which is trained by adapters alone"));
@@ -121,7 +122,9 @@ TEST_CASE("a DeepSpeed configuration of axolotl's own is known by its path, and 
   const ImportedExperiment run = import_axolotl(input_of(
       kAxolotl + "deepspeed: deepspeed_configs/zero3_bf16_cpuoffload_all.json\n", "a.yml"));
   CHECK(part(run, "plan") == "{tp: 1, pp: 1, fsdp: 8}");
-  CHECK_THAT(part(run, "training"), contains_text("optimizer: {kind: adamw, offload: true}"));
+  CHECK_THAT(part(run, "training"),
+             contains_text("optimizer: {kind: adamw, offload: {share: 1, states: all}}, "
+                           "offload: {parameters: true}"));
   CHECK_THAT(part(run, "software"), contains_text("huggingface_deepspeed"));
   CHECK_THAT(told(run), contains_text("it is taken for the one that axolotl ships"));
   CHECK_THAT(fault_of(import_axolotl, input_of(kAxolotl + "deepspeed: mine.json\n", "a.yml")),
@@ -238,7 +241,7 @@ TEST_CASE("a DeepSpeed file alone says what it needs beside it", "[unit]") {
   CHECK(part(run, "plan") == "{tp: 1, pp: 1, zero: 2}");
   CHECK(part(run, "cluster") == "{gpu: h100_sxm, nodes: 1, gpus_per_node: 4}");
   CHECK_THAT(part(run, "training"), contains_text("global_batch_size: 4"));
-  CHECK_THAT(part(run, "training"), contains_text("offload: true"));
+  CHECK_THAT(part(run, "training"), contains_text("offload: {share: 1, states: all}"));
 }
 
 TEST_CASE("DeepSpeed's batch settles the accumulation, or contradicts it", "[unit]") {
