@@ -253,6 +253,7 @@ constexpr auto kPublishers = std::to_array<Publisher>({
     {"rocm-te-issues", {"TransformerEngine"}},
     {"sonicmoe-ep-pr54", {"sonic-moe"}},
     {"torchtitan-distmoe-gb300 torchtitan-pr-deepep", {"torchtitan"}},
+    {"trl-sft-h100", {"trl-sft-h100", false, {}, SourceFigures::kTrlBenchmark}},
     {"simumax-b200",
      {"SimuMax",
       true,

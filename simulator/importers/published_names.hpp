@@ -58,12 +58,31 @@ struct SourceSoftware {
   std::string_view reason;
 };
 
+// What a source's figures mean where they are not what its rows take them for.
+//
+//   TRL's benchmark (huggingface/trl, branch benchmark-sft-moe, 413ea6fb, benchmark/):
+//     memory      "Peak GPU Mem" is NVML's memory in use, by trackio's gpu/*/allocated_memory
+//                 (fetch_peak_gpu_mem.py), in GiB: full GPUs stand at 79.4 of the 79.6 that an H100
+//                 has. Rows have it as 1e9 bytes, of tensors
+//     rates       rows divide tokens by the degrees of context parallelism and Ulysses, because the
+//                 source holds that each sequence is counted on every rank. So it is in its first
+//                 runs, of the 4B model under FSDP2. With Ulysses a rank's loader hands it its own
+//                 part (DeepSpeed's UlyssesSPDataLoaderAdapter): undivided, steps of 2 to 16 ranks
+//                 all take 2.1 s, divided 4 to 35. Nor is it so in later runs: of 4B, 32k tokens
+//                 and 2 ranks the first table has 7,615 tokens/s a GPU before division, a later one
+//                 with Liger's kernels 4,120, where one rank has 4,321. Rates of long contexts,
+//                 which rows have from the source's MFU, are left as they are
+//     tensor parallelism   none: no tp_plan reaches from_pretrained (trl/scripts/sft.py), so that
+//                 ranks of a group hold and compute the same, and tokens count once for each
+enum class SourceFigures { kAsStated, kTrlBenchmark };
+
 struct PublishedSource {
   // Who published: releases, branches and reports of one project are one source, whose runs share
   // machines and habits, so that their errors are held out together.
   std::string_view id;
   bool in_view = false;  // constants were chosen with its runs in view: none of them is held out
   SourceSoftware software = {};
+  SourceFigures figures = SourceFigures::kAsStated;
 };
 
 // Of a key that is not known a source of its own, which is called by it.

@@ -53,8 +53,7 @@ void read_torchtitan_step(const nlohmann::json& line, ProfileCache& profiles,
 //
 // A line has `case`, which names the model, `framework`, `gpu`, `world`, `layers`, `seq`, `batch`,
 // `step_s`, `peak_alloc_bytes` and `settings`: `gc` (every layer recomputed), `fsdp`, `accum`,
-// `pure` (weights in 16 bits). No software set describes this trainer, so that rows are refused
-// unless they name one as `software`.
+// `pure` (weights in 16 bits). The software set is huggingface, unless they name one as `software`.
 void read_hugging_face_step(const nlohmann::json& line, ProfileCache& profiles,
                             std::vector<Record>& records);
 

@@ -250,6 +250,7 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
   read_overlap(train, model, software, plan, assumed);
   settle_source(row, device, software, assumed);
   settle_trainer(row, device, software, plan, assumed);
+  settle_figures(row, plan, training, assumed);
   settle_adapter(row, device, training, plan, software, assumed);
   settle_mask(figures, profiles, software, assumed);
   if (family_of(software.base) == FrameworkFamily::kTorchtitan) {
@@ -301,6 +302,7 @@ Record measured_of(StatedObject& row) {
              (record.contains("tokens_per_second_per_gpu") || record.contains("step_time_s"))) {
     record["fits"] = true;
   }
+  correct_figures(row, record);
   return record;
 }
 

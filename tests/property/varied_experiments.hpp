@@ -64,6 +64,7 @@ inline const std::vector<KeyValues>& memory_keys() {
        {"{rank: 16, targets: [o, down], base_weights: nf4_double}",
         "{rank: 8, targets: [o], base_weights: nf4}", "{rank: 16, base_weights: int8}"}},
       {"software.memory.expandable_segments", {"true"}},
+      {"software.memory.fragmentation_recomputed", {"0.2"}},
       {"software.memory.loss_chunks", {"3", "8"}},
   };
   return keys;

@@ -267,7 +267,11 @@ class RankPeak {
                           context_.software.cuda_graph_scope == CudaGraphScope::kWhole;
     const Bytes own = one_pool ? peak_total_ : own_peak_;
     // A segment that grows has no holes between segments; pools of other streams stay apart.
-    const double holes = rules().expandable_segments ? 0.0 : rules().fragmentation;
+    const bool recomputes = context_.training.recompute.kind == RecomputeKind::kFull;
+    const double left = recomputes
+                            ? rules().fragmentation_recomputed.value_or(rules().fragmentation)
+                            : rules().fragmentation;
+    const double holes = rules().expandable_segments ? 0.0 : left;
     memory.reserved =
         (1.0 + holes) * (own - fixed_.symmetric) + (one_pool ? Bytes{} : streams_peak_);
     return memory;

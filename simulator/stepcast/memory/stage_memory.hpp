@@ -59,6 +59,8 @@ struct StageMemory : MomentMemory {
   }
   // The peak of the caching allocator.
   [[nodiscard]] Bytes allocated() const { return total() - symmetric; }
+  // What nvidia-smi and NVML call used: nothing of what the allocator reserved is free to others.
+  [[nodiscard]] Bytes in_use() const { return reserved + symmetric + outside; }
 };
 
 }  // namespace stepcast

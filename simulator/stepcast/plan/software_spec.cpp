@@ -183,6 +183,7 @@ void memory_settings(Settings& memory) {
   memory.flag("recompute_stops_early", &MemoryRules::recompute_stops_early);
   memory.flag("selective_keeps_exchanges", &MemoryRules::selective_keeps_exchanges);
   memory.number("fragmentation", &MemoryRules::fragmentation, kFraction);
+  memory.number("fragmentation_recomputed", &MemoryRules::fragmentation_recomputed, kFraction);
   memory.quantity("context", &MemoryRules::context, kHeld);
   memory.quantity("communicator", &MemoryRules::communicator, kHeld);
   memory.number("pool_share", &MemoryRules::pool_share, kFraction);

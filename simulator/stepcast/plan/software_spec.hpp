@@ -269,6 +269,10 @@ struct MemoryRules {
   bool selective_keeps_exchanges = true;  // all-to-alls are in the list of selective_op
   // --- the device ---
   double fragmentation = 0.05;  // of the allocated peak, reserved beside it
+  // The same where every layer is recomputed, if it differs: inputs of layers lie in the blocks
+  // that the loss and the layers of the step before left, which therefore serve no large tensor
+  // again.
+  std::optional<double> fragmentation_recomputed;
   // Outside the allocator: what the driver keeps of the nominal capacity (an H100 of 80 GiB offers
   // 79.1) with the context's kernels and libraries, and the buffers of one communicator.
   Bytes context{1.5e9};

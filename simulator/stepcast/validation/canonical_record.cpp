@@ -136,8 +136,9 @@ void read_measured_run(MappingReader reader, MeasuredRun& run) {
           {Metric::kFits, reader.flag(key, entry.value).value_or(false) ? 1.0 : 0.0});
     } else if (const std::optional<Metric> metric = metric_named(key, kOfRun)) {
       MeasuredQuantity& quantity = run.quantities.emplace_back(quantity_of(reader, *metric, entry));
-      if (*metric == Metric::kPeakReservedMemory) {
-        run.reserved_memory = true;
+      if (*metric == Metric::kPeakReservedMemory || *metric == Metric::kPeakDeviceMemory) {
+        run.memory = *metric == Metric::kPeakReservedMemory ? MemoryReading::kReserved
+                                                            : MemoryReading::kDevice;
         quantity.metric = Metric::kPeakMemory;
       }
     }

@@ -3,7 +3,8 @@
 //
 //   a run       {"id", "experiment": {model, cluster, training, plan, software as in YAML},
 //                "measured": {"tokens_per_second_per_gpu", "step_time_s", "peak_memory_bytes",
-//                "peak_reserved_memory_bytes", "peak_memory_bytes_by_rank": [], "fits": false}}
+//                "peak_reserved_memory_bytes", "peak_device_memory_bytes",
+//                "peak_memory_bytes_by_rank": [], "fits": false}}
 //   a layer     a run with "layer": {"layer", "block", "state", "forward_only"}, as the options of
 //               `stepcast layer`: what was measured is one layer by itself, "forward_s",
 //               "backward_s", "dispatch_s", "combine_s", "saved_bytes" of the experts

@@ -22,6 +22,10 @@ struct MeasuredQuantity {
   std::optional<std::int64_t> rank = std::nullopt;  // of the pipeline; else the fullest
 };
 
+// Which memory of a GPU a source reports: what tensors take, what the allocator reserved for them,
+// or with what is outside of the allocator besides (nvidia-smi, NVML's memory in use).
+enum class MemoryReading { kAllocated, kReserved, kDevice };
+
 struct MeasuredRun {
   std::string id;
   std::string gpu;
@@ -29,9 +33,9 @@ struct MeasuredRun {
   std::vector<MeasuredQuantity> quantities;
   std::optional<Experiment> experiment;
   std::optional<LayerQuestion> layer;  // that was measured by itself, instead of steps
-  bool reserved_memory = false;        // the source reports what the allocator reserved
-  std::string skipped;                 // why there is no experiment
-  std::string network;                 // the state in which the run found its network, if it says
+  MemoryReading memory = MemoryReading::kAllocated;
+  std::string skipped;  // why there is no experiment
+  std::string network;  // the state in which the run found its network, if it says
   // Who published it: runs of one source share machines and habits, so that their errors are held
   // out together. Empty: the runs of its file are of one source.
   std::string source_id;

@@ -15,12 +15,24 @@ namespace {
 
 // --- runs -------------------------------------------------------------------------------------
 
+Bytes read_memory(const StageMemory& stage, MemoryReading reading) {
+  switch (reading) {
+    case MemoryReading::kAllocated:
+      return stage.allocated();
+    case MemoryReading::kReserved:
+      return stage.reserved;
+    case MemoryReading::kDevice:
+      break;
+  }
+  return stage.in_use();
+}
+
 Bytes predicted_memory(const MeasuredRun& run, const MeasuredQuantity& quantity,
                        const Projection& projection) {
   Bytes most;
   for (const StageMemory& stage : projection.memory) {
     if (!quantity.rank || *quantity.rank == stage.rank) {
-      most = max(most, run.reserved_memory ? stage.reserved : stage.allocated());
+      most = max(most, read_memory(stage, run.memory));
     }
   }
   return most;

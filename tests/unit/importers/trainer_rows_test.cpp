@@ -65,4 +65,35 @@ TEST_CASE("Liger's kernels are fused, and its loss runs in 32 chunks of 256 toke
         "feature unsupported: the variant 'attention flex' of Trainer");
 }
 
+// NVML's 42.95 GiB; tokens that a loader hands to each rank once were divided by two.
+TEST_CASE("Figures of TRL's benchmark are read as its programs write them", "[case]") {
+  nlohmann::json row = row_of(kTrl);
+  row["source"] = {{"key", "trl-sft-h100"}};
+  row["parallel"]["cp"] = 2;
+  row["train"]["overlap"]["cp_comm_type"] = "a2a";
+  row["notes"] = "published TPS/GPU divided by the context-parallel degree";
+  row["measured"] = {{"tokens_per_s_per_gpu", 1000.0}, {"memory_gib", 40.0}};
+  const MeasuredRun run = test::run_of(row);
+  CHECK(run.memory == MemoryReading::kDevice);
+  CHECK(run.quantities.at(0).value == 2000.0);
+  REQUIRE(run.quantities.back().metric == Metric::kPeakMemory);
+  CHECK(run.quantities.back().value == test::nearly(40.0 * 1.073741824 * 1073741824.0));
+  row["source"] = {{"key", "another"}};
+  CHECK(test::run_of(row).memory == MemoryReading::kAllocated);
+  CHECK(test::run_of(row).quantities.at(0).value == 1000.0);
+}
+
+// Eight GPUs of which four shard: two copies, and twice the batch that one group has.
+TEST_CASE("Tensor parallelism without a plan of the model repeats the work", "[case]") {
+  nlohmann::json row = row_of(kTrl);
+  row["source"] = {{"key", "trl-sft-h100"}};
+  row["parallel"] = {{"tp", 2}, {"dp", 4}, {"fsdp", 8}, {"zero", 3}};
+  row["train"]["gbs"] = 8;
+  const MeasuredRun run = test::run_of(row);
+  REQUIRE(run.experiment);
+  CHECK(run.experiment->plan.tp == 1);
+  CHECK(run.experiment->plan.hsdp == 4);
+  CHECK(run.experiment->training.global_batch_size == 16);
+}
+
 }  // namespace stepcast::trainer_rows_test

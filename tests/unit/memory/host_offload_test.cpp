@@ -107,5 +107,17 @@ TEST_CASE("A segment that expands has no fragmentation", "[unit]") {
   CHECK(memory.reserved.value() == nearly(memory.total().value()));
 }
 
+TEST_CASE("Where layers are recomputed other holes stay in the allocator's blocks", "[unit]") {
+  Sample sample = test::dense_sample();
+  sample.software.memory.fragmentation = 0.05;
+  sample.software.memory.fragmentation_recomputed = 0.2;
+  const StageMemory kept = memory_by_stage(sample.context()).front();
+  CHECK(kept.reserved.value() == nearly(1.05 * kept.total().value()));
+  sample.training.recompute.kind = RecomputeKind::kFull;
+  const StageMemory recomputed = memory_by_stage(sample.context()).front();
+  CHECK(recomputed.reserved.value() == nearly(1.2 * recomputed.total().value()));
+  CHECK(recomputed.in_use().value() == nearly((recomputed.reserved + recomputed.outside).value()));
+}
+
 }  // namespace
 }  // namespace stepcast::host_offload_test
