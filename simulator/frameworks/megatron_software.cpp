@@ -15,10 +15,7 @@ class SoftwareFields {
  public:
   SoftwareFields(const MegatronFields& fields, const ModelSpec& model,
                  const MegatronDegrees& degrees)
-      : settings_(fields.settings()),
-        source_(fields.source()),
-        model_(model),
-        degrees_(degrees) {}
+      : settings_(fields.settings()), source_(fields.source()), model_(model), degrees_(degrees) {}
 
   ConfigNode changes() {
     read_kernels();
