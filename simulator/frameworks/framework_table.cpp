@@ -18,7 +18,7 @@ constexpr auto kFrameworks = std::to_array<FrameworkInfo>({
     {"megatron", "a script that launches Megatron-LM, its arguments or its YAML",
      "import megatron train.sh --gpu h100_sxm --out mine.yaml", import_megatron, export_megatron,
      why_not_megatron, "a script that launches Megatron-LM", false,
-     "megatron megatron_2021 megatron_eager*"},
+     "megatron megatron_2021 megatron_eager* megatron_plain"},
     {"primus", "an experiment of Primus in YAML",
      "import primus llama3.1_70B-BF16-pretrain.yaml --gpu mi300x --nodes 8", import_primus,
      export_primus, why_not_primus, "an experiment of Primus in YAML", false, "primus_*"},

@@ -17,7 +17,7 @@
 namespace stepcast {
 namespace {
 
-constexpr std::string_view kMegatronSet = "megatron";
+constexpr std::string_view kMegatronSet = "megatron_plain";  // a script names no recipe
 
 // Arguments that set another field than their name, or turn one off.
 struct ArgumentField {

@@ -253,6 +253,13 @@ constexpr auto kPublishers = std::to_array<Publisher>({
     {"rocm-te-issues", {"TransformerEngine"}},
     {"sonicmoe-ep-pr54", {"sonic-moe"}},
     {"torchtitan-distmoe-gb300 torchtitan-pr-deepep", {"torchtitan"}},
+    {"nebius-h100-qwen3",
+     {"nebius-h100-qwen3",
+      false,
+      {"megatron_bridge_plain", "megatron_bridge_plain",
+       "the source runs Megatron Bridge's library recipes with degrees of its own and names no "
+       "performance preset"},
+      SourceFigures::kBridgeLibrary}},
     {"trl-sft-h100", {"trl-sft-h100", false, {}, SourceFigures::kTrlBenchmark}},
     {"simumax-b200",
      {"SimuMax",

@@ -74,7 +74,9 @@ struct SourceSoftware {
 //                 which rows have from the source's MFU, are left as they are
 //     tensor parallelism   none: no tp_plan reaches from_pretrained (trl/scripts/sft.py), so that
 //                 ranks of a group hold and compute the same, and tokens count once for each
-enum class SourceFigures { kAsStated, kTrlBenchmark };
+//   Megatron Bridge's library recipes, without a performance preset: what rows leave out is as
+//   those have it (source_figures.cpp)
+enum class SourceFigures { kAsStated, kTrlBenchmark, kBridgeLibrary };
 
 struct PublishedSource {
   // Who published: releases, branches and reports of one project are one source, whose runs share

@@ -90,11 +90,6 @@ void read_overlap(StatedObject& train, const RunModel& model, RunSoftware& softw
 void settle_trainer(StatedObject& row, const DeviceSpec& device, RunSoftware& software,
                     Record& plan, Record& assumed);
 
-// What a source's own meaning of its figures (SourceFigures) makes of a row's plan, recipe and
-// measurements.
-void settle_figures(StatedObject& row, Record& plan, Record& training, Record& assumed);
-void correct_figures(StatedObject& row, Record& measured);
-
 // When a run was, by PyTorch's release, 2.10 as 210, or by the month, 202604; 0: not known.
 struct TorchDay {
   int release = 0;
@@ -103,6 +98,14 @@ struct TorchDay {
 // The kernel that scaled_dot_product_attention ran on the part, where it is not the set's.
 void settle_scaled_attention(const DeviceSpec& device, const TorchDay& day, RunSoftware& software,
                              Record& assumed);
+
+// --- sources (source_figures.cpp) ---------------------------------------------------------------
+
+// What a source's own meaning of its figures (SourceFigures) makes of a row's plan, recipe and
+// measurements.
+void settle_figures(StatedObject& row, const RunModel& model, RunSoftware& software, Record& plan,
+                    Record& training, Record& assumed);
+void correct_figures(StatedObject& row, Record& measured);
 
 // --- adapters (launch_scripts.cpp) --------------------------------------------------------------
 

@@ -142,7 +142,7 @@ std::string primus_set(int month) {
 
 // What Megatron-LM's scripts run when they say nothing else; who captures graphs says so.
 std::string host_launched_megatron(AttentionKind attention) {
-  return attention == AttentionKind::kMla ? "megatron_eager_mla" : "megatron_eager";
+  return attention == AttentionKind::kMla ? "megatron_eager_mla" : "megatron_plain";
 }
 
 std::string set_of(const ReportedStack& stack, AttentionKind attention, ProfileCache& profiles,

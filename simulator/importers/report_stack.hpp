@@ -11,7 +11,7 @@
 //                FSDP; attention by the part and PyTorch's month (trainer_rows.cpp)
 //   Bridge       the container of that month or the last one before it
 //   Megatron-LM  what its scripts run when they say nothing else: launched by the host, without
-//                graphs (megatron_eager); who has more says so by switches
+//                graphs (megatron_plain); who has more says so by switches
 //   Primus       Megatron-LM on ROCm until its configurations turned Primus-Turbo on
 //   any other    as the table of published frameworks has it (published_names.cpp)
 //

@@ -161,10 +161,6 @@ void read_named(StatedObject& row, const std::string& framework, RunSoftware& so
   }
 }
 
-SourceFigures figures_of(StatedObject& row) {
-  return published_source(row.object("source").text("key")).figures;
-}
-
 }  // namespace
 
 // Until 2.10 PyTorch puts FlashAttention 2 before cuDNN on Hopper and Blackwell, whose own kernel
@@ -193,43 +189,11 @@ std::string_view trainer_set(std::string_view framework) {
   if (!runs_trainer || !names_what_trainers_run(text)) {
     return {};
   }
+  if (mentions(text, "transformers 4")) {
+    return "huggingface_4";
+  }
   return mentions(text, "deepspeed") || mentions(text, "zero") ? "huggingface_deepspeed"
                                                                : "huggingface";
-}
-
-void settle_figures(StatedObject& row, Record& plan, Record& training, Record& assumed) {
-  const std::int64_t tp = plan.value("tp", std::int64_t{1});
-  if (figures_of(row) != SourceFigures::kTrlBenchmark || tp == 1) {
-    return;
-  }
-  const std::int64_t shards = row.object("parallel").degree("dp");
-  plan["tp"] = 1;
-  plan.erase("sequence_parallel");
-  plan.erase("fsdp");
-  plan[shards > 1 ? "hsdp" : "zero"] = shards > 1 ? shards : 0;
-  training["global_batch_size"] = training["global_batch_size"].get<std::int64_t>() * tp;
-  assumed.push_back("plan.tp 1, replicas in its place: no tp_plan reaches from_pretrained, and " +
-                    std::to_string(tp) + " ranks do the same, whose tokens count once for each");
-}
-
-void correct_figures(StatedObject& row, Record& measured) {
-  if (figures_of(row) != SourceFigures::kTrlBenchmark) {
-    return;
-  }
-  constexpr const char* kRate = "tokens_per_second_per_gpu";
-  constexpr const char* kMemory = "peak_memory_bytes";
-  constexpr double kGiOverG = 1.073741824;
-  if (measured.contains(kMemory)) {
-    measured["peak_device_memory_bytes"] = measured[kMemory].get<double>() * kGiOverG;
-    measured.erase(kMemory);
-  }
-  const bool ulysses = row.object("train").object("overlap").text("cp_comm_type") == "a2a";
-  const bool first = mentions(row.object("model").text("name"), "4B");
-  const bool divided = mentions(row.text("notes"), "divided by the context-parallel degree");
-  if (measured.contains(kRate) && divided && (ulysses || !first)) {
-    measured[kRate] =
-        measured[kRate].get<double>() * static_cast<double>(row.object("parallel").degree("cp"));
-  }
 }
 
 void settle_trainer(StatedObject& row, const DeviceSpec& device, RunSoftware& software,

@@ -222,6 +222,25 @@ void settle_source(StatedObject& row, const DeviceSpec& device, RunSoftware& sof
   }
 }
 
+// Bridge's presets of experts capture whole steps with MXFP8 alone. With one scale a tensor, as
+// fp8_cs has it, the exchange and the experts' products, each with its casts, maxima and
+// transposes, are launched one by one; router and preprocessing, which are captured, are little of
+// it (perf_recipes/qwen/gb300/qwen3_moe.py, ..._fp8cs_config, 067f987d).
+void settle_scaling(StatedObject& train, const RunModel& model, RunSoftware& software,
+                    Record& assumed) {
+  const bool by_tensor = mentions(train.text("dtype"), "cs");
+  if (family_of(software.base) != FrameworkFamily::kMegatronBridge || !model.experts ||
+      !by_tensor) {
+    return;
+  }
+  for (const char* key :
+       {"cuda_graph", "ep_overlap", "delays_weight_gradients", "activation_in_product"}) {
+    software.changes[key] = false;
+  }
+  software.changes["grouped_gemm"] = "streams";
+  assumed.push_back("software.cuda_graph false: presets capture experts with MXFP8 alone");
+}
+
 // Which models a set runs with a mask by document, its recipes say.
 void settle_mask(StatedObject& figures, ProfileCache& profiles, const RunSoftware& software,
                  Record& assumed) {
@@ -249,8 +268,9 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
   Record training = training_of(train, device, degrees, assumed);
   read_overlap(train, model, software, plan, assumed);
   settle_source(row, device, software, assumed);
+  settle_scaling(train, model, software, assumed);
   settle_trainer(row, device, software, plan, assumed);
-  settle_figures(row, plan, training, assumed);
+  settle_figures(row, model, software, plan, training, assumed);
   settle_adapter(row, device, training, plan, software, assumed);
   settle_mask(figures, profiles, software, assumed);
   if (family_of(software.base) == FrameworkFamily::kTorchtitan) {

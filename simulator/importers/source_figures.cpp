@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What sources mean where they are silent, or by figures that their rows take for others
+// (SourceFigures of published_names.hpp).
+#include "importers/published_names.hpp"
+#include "importers/published_run.hpp"
+#include "stepcast/base/ascii.hpp"
+
+namespace stepcast {
+namespace {
+
+SourceFigures figures_of(StatedObject& row) {
+  return published_source(row.object("source").text("key")).figures;
+}
+
+// --- TRL's benchmark ----------------------------------------------------------------------------
+
+void repeat_tensor_ranks(StatedObject& row, Record& plan, Record& training, Record& assumed) {
+  const std::int64_t tp = plan.value("tp", std::int64_t{1});
+  if (tp == 1) {
+    return;
+  }
+  const std::int64_t shards = row.object("parallel").degree("dp");
+  plan["tp"] = 1;
+  plan.erase("sequence_parallel");
+  plan.erase("fsdp");
+  plan[shards > 1 ? "hsdp" : "zero"] = shards > 1 ? shards : 0;
+  training["global_batch_size"] = training["global_batch_size"].get<std::int64_t>() * tp;
+  assumed.push_back("plan.tp 1, replicas in its place: no tp_plan reaches from_pretrained, and " +
+                    std::to_string(tp) + " ranks do the same, whose tokens count once for each");
+}
+
+// --- Megatron Bridge without a preset
+// -------------------------------------------------------------
+
+// Bridge's library recipes recompute every layer of models with experts and of those above 14e9
+// parameters, and leave sequence parallelism off in dense ones (recipes/qwen/qwen3.py,
+// qwen3_moe.py, 383b610d).
+void take_library_recipe(StatedObject& row, const RunModel& model, Record& plan, Record& training,
+                         Record& assumed) {
+  constexpr std::int64_t kLayersOfLarge = 64;
+  const bool recomputes = model.experts || model.layers >= kLayersOfLarge;
+  if (row.object("train").text("recompute").empty() && recomputes) {
+    training["recompute"] = "full";
+    assumed.push_back("training.recompute full: Bridge's library recipe of the model");
+  }
+  if (!row.object("parallel").flag("sp") && !model.experts && plan.value("tp", 1) > 1) {
+    plan["sequence_parallel"] = false;
+    assumed.push_back("plan.sequence_parallel false: Bridge's library recipe of the model");
+  }
+}
+
+// What a row's remark says was pulled beside its keys.
+void read_levers(StatedObject& row, RunSoftware& software, Record& training, Record& assumed) {
+  const std::string remark = ascii::lower_case(row.text("notes"));
+  if (mentions(remark, "unfused attention")) {
+    software.changes["attention"] = "unfused";
+    assumed.push_back("software.attention unfused: by its remark");
+  }
+  if (mentions(remark, "activation cpu offload")) {
+    training["offload"] = {{"activations", true}};
+    assumed.push_back("training.offload.activations: by its remark");
+  }
+}
+
+}  // namespace
+
+void settle_figures(StatedObject& row, const RunModel& model, RunSoftware& software, Record& plan,
+                    Record& training, Record& assumed) {
+  switch (figures_of(row)) {
+    case SourceFigures::kAsStated:
+      return;
+    case SourceFigures::kTrlBenchmark:
+      return repeat_tensor_ranks(row, plan, training, assumed);
+    case SourceFigures::kBridgeLibrary:
+      take_library_recipe(row, model, plan, training, assumed);
+      return read_levers(row, software, training, assumed);
+  }
+}
+
+void correct_figures(StatedObject& row, Record& measured) {
+  if (figures_of(row) != SourceFigures::kTrlBenchmark) {
+    return;
+  }
+  constexpr const char* kRate = "tokens_per_second_per_gpu";
+  constexpr const char* kMemory = "peak_memory_bytes";
+  constexpr double kGiOverG = 1.073741824;
+  if (measured.contains(kMemory)) {
+    measured["peak_device_memory_bytes"] = measured[kMemory].get<double>() * kGiOverG;
+    measured.erase(kMemory);
+  }
+  const bool ulysses = row.object("train").object("overlap").text("cp_comm_type") == "a2a";
+  const bool first = mentions(row.object("model").text("name"), "4B");
+  const bool divided = mentions(row.text("notes"), "divided by the context-parallel degree");
+  if (measured.contains(kRate) && divided && (ulysses || !first)) {
+    measured[kRate] =
+        measured[kRate].get<double>() * static_cast<double>(row.object("parallel").degree("cp"));
+  }
+}
+
+}  // namespace stepcast
