@@ -199,7 +199,7 @@ class ExperimentWriter {
     settings_.assume("training.weights", weights.narrow ? "bf16" : "fp32", weights.reason);
   }
 
-  void write_offload(ConfigWriter& writer) {
+  void write_offload(ConfigWriter& writer) const {
     if (!run_.activations_on_host && !sharding_.parameters_on_host) {
       return;
     }

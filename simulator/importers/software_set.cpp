@@ -60,7 +60,7 @@ std::string torchtitan_set(StatedObject& row, StatedObject& overlap, const Profi
   const bool of_2024 =
       mentions(source.text("title"), "2024") || mentions(ref.substr(0, ref.find('@')), "_2024");
   const int month = of_2024 ? 202412 : month_of(source);
-  const std::string set = torchtitan_release(layers, month, profiles);
+  std::string set = torchtitan_release(layers, month, profiles);
   if (month > 0) {
     assumed.push_back("software " + set + ": the source is of " +
                       (of_2024 ? std::string("2024") : std::to_string(month)));
@@ -179,7 +179,7 @@ int month_of(StatedObject& source) {
 }
 
 std::string torchtitan_release(LaunchMode layers, int month, const ProfileCache& profiles) {
-  const std::string family = layers == LaunchMode::kCompiled ? "torchtitan" : "torchtitan_eager";
+  std::string family = layers == LaunchMode::kCompiled ? "torchtitan" : "torchtitan_eager";
   if (month == 0) {
     return family;
   }

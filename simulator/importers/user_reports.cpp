@@ -77,6 +77,7 @@ std::vector<Override> changes_by(const std::vector<std::string>& words) {
   }
   std::ranges::stable_sort(given, {}, &GivenOption::turn);
   std::vector<Override> changes;
+  changes.reserve(given.size());
   for (GivenOption& option : given) {
     changes.push_back(std::move(option.change));
   }
