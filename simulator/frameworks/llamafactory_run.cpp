@@ -105,8 +105,10 @@ class FactoryReader {
                         {}});
     }
     run_.checkpoints = !off.value_or(false);
-    // Unsloth's checkpointing, which copies inputs of layers to the host beside the computation.
-    run_.activations_on_host = settings_.is_on("use_unsloth_gc", "training.offload.activations");
+    // Unsloth's checkpointing, which copies inputs of layers to the host beside the computation;
+    // where nothing is checkpointed there are none.
+    run_.activations_on_host =
+        settings_.is_on("use_unsloth_gc", "training.offload.activations") && run_.checkpoints;
     settings_.without_effect("gradient_checkpointing");
   }
 

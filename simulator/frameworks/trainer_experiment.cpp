@@ -11,6 +11,7 @@
 #include "frameworks/trainer_unpriced.hpp"
 #include "frameworks/words.hpp"
 #include "stepcast/config/config_writer.hpp"
+#include "stepcast/plan/optimizer_spec.hpp"
 
 namespace stepcast {
 namespace {

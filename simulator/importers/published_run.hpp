@@ -105,7 +105,7 @@ void settle_scaled_attention(const DeviceSpec& device, const TorchDay& day, RunS
 // measurements.
 void settle_figures(StatedObject& row, const RunModel& model, RunSoftware& software, Record& plan,
                     Record& training, Record& assumed);
-void correct_figures(StatedObject& row, Record& measured);
+void correct_figures(StatedObject& row, Record& measured, Record& assumed);
 
 // --- adapters (launch_scripts.cpp) --------------------------------------------------------------
 

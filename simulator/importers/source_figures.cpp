@@ -29,12 +29,11 @@ void repeat_tensor_ranks(StatedObject& row, Record& plan, Record& training, Reco
                     std::to_string(tp) + " ranks do the same, whose tokens count once for each");
 }
 
-// --- Megatron Bridge without a preset
-// -------------------------------------------------------------
+// --- Megatron Bridge without a preset -----------------------------------------------------------
 
-// Bridge's library recipes recompute every layer of models with experts and of those above 14e9
-// parameters, and leave sequence parallelism off in dense ones (recipes/qwen/qwen3.py,
-// qwen3_moe.py, 383b610d).
+// Bridge's library recipes of Qwen3 recompute every layer of models with experts and of the 32B,
+// which has 64 layers where the 14B has 40 and is not recomputed; dense ones have no sequence
+// parallelism (recipes/qwen/qwen3.py, qwen3_moe.py, 383b610d).
 void take_library_recipe(StatedObject& row, const RunModel& model, Record& plan, Record& training,
                          Record& assumed) {
   constexpr std::int64_t kLayersOfLarge = 64;
@@ -77,7 +76,7 @@ void settle_figures(StatedObject& row, const RunModel& model, RunSoftware& softw
   }
 }
 
-void correct_figures(StatedObject& row, Record& measured) {
+void correct_figures(StatedObject& row, Record& measured, Record& assumed) {
   if (figures_of(row) != SourceFigures::kTrlBenchmark) {
     return;
   }
@@ -87,6 +86,7 @@ void correct_figures(StatedObject& row, Record& measured) {
   if (measured.contains(kMemory)) {
     measured["peak_device_memory_bytes"] = measured[kMemory].get<double>() * kGiOverG;
     measured.erase(kMemory);
+    assumed.push_back("measured.peak_device_memory_bytes: NVML's memory in use, in GiB");
   }
   const bool ulysses = row.object("train").object("overlap").text("cp_comm_type") == "a2a";
   const bool first = mentions(row.object("model").text("name"), "4B");
@@ -94,6 +94,9 @@ void correct_figures(StatedObject& row, Record& measured) {
   if (measured.contains(kRate) && divided && (ulysses || !first)) {
     measured[kRate] =
         measured[kRate].get<double>() * static_cast<double>(row.object("parallel").degree("cp"));
+    assumed.push_back(
+        "measured.tokens_per_second_per_gpu: times the ranks of a sequence, which "
+        "the row divides by and the source counts once");
   }
 }
 

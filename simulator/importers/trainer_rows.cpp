@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "frameworks/setting.hpp"
 #include "importers/published_names.hpp"
 #include "importers/published_run.hpp"
 #include "importers/stated_object.hpp"
@@ -189,11 +190,10 @@ std::string_view trainer_set(std::string_view framework) {
   if (!runs_trainer || !names_what_trainers_run(text)) {
     return {};
   }
-  if (mentions(text, "transformers 4")) {
-    return "huggingface_4";
+  if (mentions(text, "deepspeed") || mentions(text, "zero")) {
+    return "huggingface_deepspeed";  // of transformers 4 with DeepSpeed there is no set of its own
   }
-  return mentions(text, "deepspeed") || mentions(text, "zero") ? "huggingface_deepspeed"
-                                                               : "huggingface";
+  return mentions(text, "transformers 4") ? "huggingface_4" : "huggingface";
 }
 
 void settle_trainer(StatedObject& row, const DeviceSpec& device, RunSoftware& software,

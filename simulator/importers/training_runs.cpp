@@ -293,7 +293,7 @@ bool offloads_activations(StatedObject& train) {
 
 // torchtitan logs max_memory_reserved; the others max_memory_allocated. What a source calls TFLOP/s
 // or MFU follows its own convention and is not compared.
-Record measured_of(StatedObject& row) {
+Record measured_of(StatedObject& row, Record& assumed) {
   constexpr double kGi = 1024.0 * 1024.0 * 1024.0;
   StatedObject& measured = row.object("measured");
   Record record = Record::object();
@@ -322,7 +322,7 @@ Record measured_of(StatedObject& row) {
              (record.contains("tokens_per_second_per_gpu") || record.contains("step_time_s"))) {
     record["fits"] = true;
   }
-  correct_figures(row, record);
+  correct_figures(row, record, assumed);
   return record;
 }
 
@@ -383,7 +383,7 @@ void read_training_run(const nlohmann::json& json, ProfileCache& profiles,
   std::string gpu;
   Record measured = Record::object();
   try {
-    measured = measured_of(row);
+    measured = measured_of(row, assumed);
     const std::string published = row.object("hardware").text("gpu");
     gpu = gpu_for(published, profiles.gpu_names());
     trains_adapters(row);  // refuses other tasks

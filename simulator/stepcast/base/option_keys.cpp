@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdint>
 
-#include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/units_text.hpp"
 
 namespace stepcast {
 namespace {

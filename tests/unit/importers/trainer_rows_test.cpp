@@ -37,6 +37,8 @@ TEST_CASE("What runs Trainer has Hugging Face's set, with DeepSpeed its other on
   CHECK(trainer_set(kTrl + " (DeepSpeed ZeRO-3)") == "huggingface_deepspeed");
   CHECK(trainer_set("LLaMA-Factory 0.9") == "huggingface");
   CHECK(trainer_set("axolotl 0.12, DeepSpeed ZeRO-2") == "huggingface_deepspeed");
+  CHECK(trainer_set("transformers 4.57, accelerate 1.10, torch 2.8") == "huggingface_4");
+  CHECK(trainer_set("transformers 4.57, DeepSpeed ZeRO-3") == "huggingface_deepspeed");
   CHECK(trainer_set("Unsloth 2026.1").empty());
   CHECK(trainer_set("torchtitan").empty());
 }
