@@ -8,6 +8,7 @@
 //     products = 2 scores (d_qk + d_v) / (matrix rate * efficiency); backward 3 d_qk + 2 d_v, or
 //                4 d_qk + 3 d_v where a workgroup makes its gradients by halves of a wide head
 //     softmax  = scores (1 / exponential rate + operations / vector lanes)
+//     mask     = scores * operations / vector lanes, nothing beside it, where the mask is a tensor
 //   workgroup = start and end + tiles of its row (column, backward) of blocks that the mask leaves
 //   span     = workgroups over units, whole waves where they are equal, a tail where they are not
 //   time     = launches + max(span / clock, HBM bytes / rate, cache bytes / rate) + extra kernels
@@ -116,6 +117,10 @@ TileCycles tile_cycles(const Attention& op, const Cut& cut, const FlashKernel& k
   cycles.exposed = std::max(0.0, cycles.softmax - cycles.products) +
                    (1.0 - traits.overlap) * std::min(cycles.products, cycles.softmax) +
                    traits.tile_cycles;
+  if (op.mask_tensor) {
+    const MaskOperations& mask = device.libraries.mask_tensor;
+    cycles.exposed += scores * (forward(op) ? mask.forward : mask.backward) / lanes;
+  }
   if (kernel.instruction_rows > 0) {
     const double local = local_bytes(op, cut, kernel) / device.local_memory.bandwidth.value();
     cycles.local_memory = std::max(0.0, local - cycles.products - cycles.exposed);

@@ -156,6 +156,8 @@ inline const std::vector<KeyValues>& software_keys() {
       {"accumulates_in_gemm", flag},
       {"clips_gradients", flag},
       {"scales_gradients", flag},
+      {"norms_on_host", flag},
+      {"masks_by_tensor", flag},
       {"async_tp", flag},
       {"scatters_pipeline_sends", flag},
       {"pipeline_transfers", {"free", "in_order", "stepped"}},

@@ -80,7 +80,7 @@ Settings moments_of_8_bits(Experiment& experiment) {
 
 Settings optimizer_on_host(Experiment& experiment) {
   OptimizerSpec& optimizer = experiment.training.optimizer;
-  const bool known = experiment.cluster.host.update_memory.has_value();
+  const bool known = experiment.cluster.host.core_memory.has_value();
   if (optimizer.offload || !known || experiment.software.memory.optimizer_on_host) {
     return {};
   }

@@ -392,7 +392,8 @@ class ExperimentReader {
     }
     software.attention_choice = choose_attention(
         profiles_.attention_support(), software.attention_library, software.attention,
-        {a.qk_head_dim.most(), a.v_head_dim.most(), a.sinks, a.sliding_window.most() > 0},
+        {a.qk_head_dim.most(), a.v_head_dim.most(), a.sinks,
+         a.sliding_window.most() > 0 && !software.masks_by_tensor},
         experiment_.cluster.device.architecture);
   }
 

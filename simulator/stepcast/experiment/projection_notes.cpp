@@ -97,6 +97,11 @@ void note_attention(Projection& p, const Experiment& experiment) {
   }
   const std::string share = significant(
       100.0 * causal_pairs(documents, sequence, 0) / causal_pairs(Documents{}, sequence, 0), 3);
+  if (software.masks_by_tensor && !software.keeps_documents_apart()) {
+    p.notes.push_back("documents are kept apart by a tensor that " + kernel + library +
+                      " adds to all scores: none is left out");
+    return;
+  }
   p.notes.push_back(
       software.keeps_documents_apart()
           ? "documents are kept apart by " + kernel + ": " + share +

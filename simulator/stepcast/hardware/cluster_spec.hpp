@@ -47,9 +47,11 @@ struct HostSpec {
   Seconds update_call;
   // Where it is not known, no optimizer can be on the host.
   std::optional<BytesPerSecond> device_link;
-  std::optional<BytesPerSecond> update_memory;
-  std::int64_t update_cores = 0;  // that `update_memory` was measured on; 0: not known
-  std::optional<BytesPerSecond> node_memory;
+  std::optional<BytesPerSecond> core_memory;
+  std::optional<BytesPerSecond> socket_memory;
+  std::int64_t socket_devices = 1;
+  std::int64_t update_cores = 1;
+  std::optional<BytesPerSecond> norm_memory;
 
   std::vector<Provenance> provenance;
   SourceTable sources;

@@ -81,15 +81,21 @@ inline constexpr std::array kConstants = {
          "between a device and pinned memory of the host, in each direction; without it no "
          "optimizer can be on the host",
          &HostSpec::device_link),
-    rate("update_memory",
-         "bytes of gradients, parameters and moments that the cores of one device move while they "
-         "update parameters; likewise",
-         &HostSpec::update_memory),
+    rate("core_memory",
+         "bytes of gradients, parameters and moments that one core by itself moves while it updates "
+         "parameters; likewise",
+         &HostSpec::core_memory),
+    rate("socket_memory", "the most that all cores of one socket move together; likewise",
+         &HostSpec::socket_memory),
+    Constant<HostSpec>{"socket_devices", "", limits::kCounted, kByHand,
+                       "devices whose cores share a socket; 1 if left out",
+                       &HostSpec::socket_devices, kIfGiven},
     Constant<HostSpec>{"update_cores", "", limits::kCounted, kByHand,
-                       "cores that `update_memory` was measured on: others move in proportion",
+                       "cores that update the parameters of one device unless an experiment says "
+                       "how many; 1 if left out",
                        &HostSpec::update_cores, kIfGiven},
-    rate("node_memory", "the most that the cores of all devices of a node move together; likewise",
-         &HostSpec::node_memory),
+    rate("norm_memory", "bytes of gradients that their norm reads, which one core takes; likewise",
+         &HostSpec::norm_memory),
 };
 
 inline constexpr auto kParts = parts_of(kConstants);

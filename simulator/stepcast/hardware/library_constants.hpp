@@ -39,6 +39,12 @@ struct UnfusedPasses {
   double forward = 0.0;
   double backward = 0.0;
 };
+// Operations of the vector lanes a score, in fp32, for a mask that is a tensor: its value read,
+// converted, added (backends/attention/tile.cpp).
+struct MaskOperations {
+  double forward = 0.0;
+  double backward = 0.0;
+};
 struct UnfusedAttentionConstants {
   UnfusedPasses plain;
   UnfusedPasses sinks;
@@ -70,6 +76,7 @@ struct UnitChoiceConstants {
 struct LibraryConstants {
   ListedKernelConstants memory_kernels;
   UnfusedAttentionConstants unfused_attention;
+  MaskOperations mask_tensor;
   CopyConstants copies;
   ClockConstants clocks;
   UnitChoiceConstants deepep_v2_units;

@@ -63,6 +63,12 @@ inline constexpr auto kUnfused = [](auto& visit) {
   visit.part("dropout", &Unfused::dropout, parts_of(kPasses));
 };
 
+inline constexpr auto kMask = std::to_array<Constant<MaskOperations>>(
+    {{"forward", "", kTimes, kByHand,
+      "operations of a vector lane a score that a mask given as a tensor costs",
+      &MaskOperations::forward},
+     {"backward", "", kTimes, kByHand, "the same of backward", &MaskOperations::backward}});
+
 inline constexpr auto kCopies = std::to_array<Constant<CopyConstants>>(
     {{"kernel_rate", "", limits::kShare, kByHand,
       "of a kernel that keeps its units, what passes in a second beside a "
@@ -102,6 +108,7 @@ inline constexpr auto kParts = [](auto& visit) {
   using File = LibraryConstants;
   visit.part("memory_kernels", &File::memory_kernels, parts_of(kListed));
   visit.part("unfused_attention", &File::unfused_attention, kUnfused);
+  visit.part("mask_tensor", &File::mask_tensor, parts_of(kMask));
   visit.part("copies", &File::copies, parts_of(kCopies));
   visit.part("clocks", &File::clocks, parts_of(kClocks));
   visit.part("deepep_v2_units", &File::deepep_v2_units, parts_of(kUnitChoice));

@@ -55,7 +55,15 @@ class AttentionExpander {
   [[nodiscard]] std::int64_t queries() const { return local_heads(heads().query, plan().tp); }
   [[nodiscard]] std::int64_t own_kv() const { return local_heads(heads().kv, plan().tp); }
   [[nodiscard]] std::int64_t kv_heads() const {
-    return attention_kv_heads(heads(), software(), plan().tp);
+    return masked_by_tensor() ? queries() : attention_kv_heads(heads(), software(), plan().tp);
+  }
+  // Whether some pair that a causal mask has is masked, and the software says so in a tensor, beside
+  // which the kernel takes no shared heads.
+  [[nodiscard]] bool masked_by_tensor() const {
+    const std::int64_t sequence = context_.training.sequence_length;
+    const bool windowed = kind_.window > 0 && kind_.window < sequence;
+    const bool some = windowed || shortens(context_.training.documents, sequence);
+    return software().masks_by_tensor && !software().keeps_documents_apart() && plan().cp == 1 && some;
   }
 
   // A sigmoid of each value, in the kernel of its product with the output.
@@ -256,6 +264,17 @@ class AttentionExpander {
                        operand());
   }
 
+  // True and false of all pairs become what is added to their scores, for each layer anew.
+  void mask_scores(Attention& op) {
+    op.mask_tensor = true;
+    op.causal = false;
+    op.window = 0;
+    build_.forward_memory_bound(OpId::kAttentionMask, Kind::kQuantize, op.batch * op.seq_q,
+                                op.seq_kv, Implementation::kFused, kSixteenBits);
+    build_.save(TensorId::kAttentionMask, OpId::kAttentionMask, op.batch * op.seq_q, op.seq_kv,
+                kSixteenBits);
+  }
+
   void attention_copies() {
     const std::int64_t width =
         queries() * heads().qk_dim + own_kv() * (heads().qk_dim + heads().v_dim);
@@ -281,6 +300,9 @@ class AttentionExpander {
     op.dtype = in_8bit() ? Dtype::kFp8 : op.dtype;
     if (software().keeps_documents_apart()) {
       op.documents = context_.training.documents;
+    }
+    if (masked_by_tensor()) {
+      mask_scores(op);
     }
     quantize_operands();
     if (plan().cp > 1) {

@@ -30,6 +30,7 @@ namespace stepcast {
   ROW(kAttentionK, "attention.k")                                                    \
   ROW(kAttentionV, "attention.v")                                                    \
   ROW(kAttentionRepeatedKv, "attention.repeated_kv") /* what repeating heads adds */ \
+  ROW(kAttentionMask, "attention.mask") /* a tensor of pairs of positions */         \
   ROW(kAttentionProjectedQkv, "attention.projected_qkv")                             \
   ROW(kAttentionQkNormInput, "attention.qk_norm_input")                              \
   ROW(kAttentionLogSumExp, "attention.log_sum_exp")                                  \

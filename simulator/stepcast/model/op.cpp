@@ -106,8 +106,10 @@ Bytes compulsory_bytes(const Attention& op) {
   const double o = queries * real(op.d_v);
   const double kv = keys * real(op.d_qk + op.d_v);
   // Backward reads q, k, v, o, do and writes dq, dk, dv.
+  const double mask = op.mask_tensor ? real(op.batch) * real(op.seq_q) * real(op.seq_kv) : 0.0;
   return (op.direction == Direction::kForward ? q + kv + o : 2.0 * q + 2.0 * kv + 2.0 * o) *
-         element;
+             element +
+         mask * size_of(Dtype::kBf16);
 }
 
 Bytes compulsory_bytes(const MemoryBound& op) {

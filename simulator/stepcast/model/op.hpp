@@ -84,6 +84,9 @@ struct Attention {
   bool sinks = false;     // one learned logit a head beside the scores
   bool dropout = false;   // of the probabilities
   Documents documents{};  // that the kernel's mask keeps apart, under a causal mask
+  // The mask is a tensor of batch x seq_q x seq_kv values that are added to the scores, of which
+  // none is left out.
+  bool mask_tensor = false;
   bool operator==(const Attention&) const = default;
 };
 

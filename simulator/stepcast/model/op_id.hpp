@@ -48,6 +48,7 @@ namespace stepcast {
   ROW(kAttentionKNorm, "attention.k_norm")                                        \
   ROW(kAttentionCopy, "attention.copy")                                           \
   ROW(kAttentionRepeat, "attention.repeat_kv")                                    \
+  ROW(kAttentionMask, "attention.mask")                                           \
   ROW(kAttentionCp, "attention.cp")                                               \
   ROW(kAttentionCpCopy, "attention.cp_copy")                                      \
   ROW(kAttentionKvJoin, "attention.kv_join")                                      \

@@ -57,7 +57,8 @@ std::string heads_text(const Mixer& op) {
 std::string text_of(const Attention& op) {
   const bool windowed = op.window > 0 && op.window < op.seq_kv;
   return heads_text(op) + (windowed ? " w" + std::to_string(op.window) : "") +
-         (shortens(op.documents, op.seq_kv) ? " d" + std::to_string(op.documents.length) : "");
+         (shortens(op.documents, op.seq_kv) ? " d" + std::to_string(op.documents.length) : "") +
+         (op.mask_tensor ? " masked" : "");
 }
 std::string ratio_text(std::int64_t ratio) {
   return ratio == 1 ? "" : " of 1/" + std::to_string(ratio);
@@ -111,6 +112,9 @@ Json json_of(const Attention& op) {
   if (op.documents.length > 0) {
     json["document_length"] = op.documents.length;
     json["document_lengths"] = name(op.documents.lengths);
+  }
+  if (op.mask_tensor) {
+    json["mask_tensor"] = true;
   }
   return json;
 }

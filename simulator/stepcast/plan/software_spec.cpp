@@ -116,11 +116,13 @@ void kernel_settings(Settings& software) {
 template <typename Settings>
 void step_settings(Settings& software) {
   software.flag("repeats_kv_heads", &SoftwareSpec::repeats_kv_heads);
+  software.flag("masks_by_tensor", &SoftwareSpec::masks_by_tensor);
   software.flag("tp_relayout", &SoftwareSpec::tp_relayout);
   software.flag("casts_expert_weights", &SoftwareSpec::casts_expert_weights);
   software.flag("accumulates_in_gemm", &SoftwareSpec::accumulates_in_gemm);
   software.flag("clips_gradients", &SoftwareSpec::clips_gradients);
   software.flag("scales_gradients", &SoftwareSpec::scales_gradients);
+  software.flag("norms_on_host", &SoftwareSpec::norms_on_host);
   software.flag("checks_gradients", &SoftwareSpec::checks_gradients);
   software.flag("async_tp", &SoftwareSpec::async_tp);
   software.flag("scatters_pipeline_sends", &SoftwareSpec::scatters_pipeline_sends);

@@ -354,6 +354,9 @@ struct SoftwareSpec {
   // How often queries, keys and values are copied around attention, in both directions: into
   // another layout, out of a merged projection, without padding. Values addressed one by one.
   std::int64_t attention_copies = 0;
+  // Windows, documents and padding reach attention as a tensor of pairs beside repeated heads of
+  // keys and values; a kernel that keeps documents apart needs none.
+  bool masks_by_tensor = false;
   bool repeats_kv_heads = false;  // before attention, one for each query head that shares them
   bool cuda_graph = false;
   CudaGraphScope cuda_graph_scope = CudaGraphScope::kWhole;
@@ -365,6 +368,8 @@ struct SoftwareSpec {
                                       // gradient buffers are zeroed and parameters copied after it
   bool scales_gradients = false;      // by their norm, in place, whether or not it is too large:
                                       // torch.nn.utils.clip_grad_norm_, 12 bytes a parameter
+  bool norms_on_host = false;         // of gradients that an offload took there: clip_grad_norm_;
+                                      // an engine takes them as gradients pass on the device
   bool checks_gradients = false;      // before they are reduced: buffers are divided by the number
                                       // of replicas and searched for what is not a number
   bool async_tp = false;              // tensor-parallel collectives hidden behind their GEMM

@@ -204,13 +204,39 @@ namespace {
 
 constexpr Bytes kFullPrecision{4};
 
-// What the cores of one device move while they update.
+// What the cores of one device move while they update: each byte costs the time of a core, shared
+// by all of them, and that of the memory of the socket, shared by its devices.
 BytesPerSecond update_rate(const ClusterSpec& cluster, const OptimizerOffload& offload) {
   const HostSpec& host = cluster.host;
-  const double devices = real(std::min(cluster.gpus_per_node, cluster.gpus()));
-  const bool scales = offload.cores && host.update_cores > 0;
-  const double cores = scales ? real(*offload.cores) / real(host.update_cores) : 1.0;
-  return min(cores * *host.update_memory, (1.0 / devices) * *host.node_memory);
+  const std::int64_t on_node = std::min(cluster.gpus_per_node, cluster.gpus());
+  const double devices = real(std::min(on_node, host.socket_devices));
+  const double cores = real(offload.cores.value_or(host.update_cores));
+  const Seconds of_cores = Bytes(1.0) / (cores * *host.core_memory);
+  const Seconds of_memory = devices * Bytes(1.0) / *host.socket_memory;
+  return Bytes(1.0) / (of_cores + of_memory);
+}
+
+// What an update on the host moves a parameter, beside its states, where gradients lie there. An
+// engine makes them fp32 in place and a copy of the parameters in 16 bits for the way back;
+// clip_grad_norm_ scales them in place.
+Bytes beside_states(const SoftwareSpec& software) {
+  if (!software.norms_on_host) {
+    return 2.0 * software.states.gradient + kFullPrecision + software.states.parameter;
+  }
+  return software.scales_gradients ? 2.0 * software.states.gradient : Bytes{};
+}
+
+// The update itself: states, what goes with them, and the norm of gradients.
+Seconds update_on_host(const StepContext& context, const OptimizerOffload& offload,
+                       const UpdateRule& rule, double elements) {
+  const SoftwareSpec& software = context.expansion.software;
+  const bool takes_all = offload.states == OffloadedStates::kAll;
+  const Bytes moved = compulsory_passes(rule.kernel).forward * rule.element +
+                      (takes_all ? beside_states(software) : Bytes{});
+  const bool norm = takes_all && software.norms_on_host && software.scales_gradients;
+  const Bytes read = norm ? elements * software.states.gradient : Bytes{};
+  return elements * moved / update_rate(context.cluster, offload) +
+         read / *context.cluster.host.norm_memory;
 }
 
 }  // namespace
@@ -227,19 +253,17 @@ Seconds offload_time(const StepContext& context, const HeldWeights& held) {
       shards_are_master(expansion.plan, software) ? rule.parameter : software.states.parameter;
   const double updated = updated_elements(expansion, held.parameters.trained());
   const bool parameters_stay = expansion.training.offload.parameters;
-  if (!offload || !link || !host.update_memory || !host.node_memory) {
+  if (!offload || !link || !host.core_memory || !host.socket_memory || !host.norm_memory) {
     return parameters_stay && link ? updated * parameter / *link : Seconds{};
   }
   const double elements = offload->share * updated;
-  const bool takes_all = offload->states == OffloadedStates::kAll;
   const bool takes_moments = offload->states == OffloadedStates::kMoments;
   const Bytes back = takes_moments && rule.master > Bytes{} ? rule.master : parameter;
-  const Bytes more =
-      takes_all ? 2.0 * software.states.gradient + kFullPrecision + parameter : Bytes{};
-  const Bytes moved = compulsory_passes(rule.kernel).forward * rule.element + more;
-  const Seconds to_host = takes_all ? Seconds{} : elements * software.states.gradient / *link;
+  const Seconds to_host = offload->states == OffloadedStates::kAll
+                              ? Seconds{}
+                              : elements * software.states.gradient / *link;
   const Seconds to_device = parameters_stay ? Seconds{} : elements * back / *link;
-  const Seconds update = elements * moved / update_rate(context.cluster, *offload);
+  const Seconds update = update_on_host(context, *offload, rule, elements);
   return offload->overlap ? max(update, max(to_host, to_device)) : to_host + update + to_device;
 }
 

@@ -255,6 +255,14 @@ double updated_elements(const ExpansionContext& context, const LocalParameters& 
   return trained.dense / real(plan.shards()) + trained.expert / real(plan.expert_shards());
 }
 
+// Gradients that an offload took to the host are scaled there by clip_grad_norm_ (offload_time).
+double clipped_elements(const ExpansionContext& context, double shard) {
+  const std::optional<OptimizerOffload> offload =
+      offload_of(context.training.optimizer, context.software);
+  const bool there = offload && offload->states == OffloadedStates::kAll;
+  return there && context.software.norms_on_host ? (1.0 - offload->share) * shard : shard;
+}
+
 UpdateOps optimizer_ops(const ExpansionContext& context, const HeldWeights& held) {
   const LocalParameters trained = held.parameters.trained();
   const double shard = updated_elements(context, trained);
@@ -268,7 +276,8 @@ UpdateOps optimizer_ops(const ExpansionContext& context, const HeldWeights& held
     add_passes_before_reduction(context, local, ops);
   }
   if (context.software.clips_gradients || context.software.scales_gradients) {
-    add_clipping(context, count, ops);
+    const auto clipped = static_cast<std::int64_t>(clipped_elements(context, shard));
+    add_clipping(context, std::max<std::int64_t>(1, clipped), ops);
   }
   if (context.software.clips_gradients) {
     add_passes_beside_update(context, count, local, ops);

@@ -271,13 +271,11 @@ class Resolver {
     }
     const HostSpec& host = cluster_.host;
     const bool link = cluster_.host_link().has_value();
-    const bool known = link && host.update_memory && host.node_memory;
+    const bool known = link && host.core_memory && host.socket_memory && host.norm_memory;
     if (optimizer.offload && !known) {
-      refuse({"optimizer: offload needs device_link, update_memory and node_memory of the host " +
+      refuse({"optimizer: offload needs device_link, core_memory, socket_memory and norm_memory of "
+              "the host " +
               host.name});
-    }
-    if (optimizer.offload && optimizer.offload->cores && host.update_cores == 0) {
-      refuse({"optimizer: offload.cores needs update_cores of the host " + host.name});
     }
   }
 

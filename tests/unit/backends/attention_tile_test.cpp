@@ -311,6 +311,18 @@ TEST_CASE("documents are computed in whole blocks", "[unit]") {
   CHECK(tile_count(op, {128, 128}).mean == 3.0 / 8.0);
 }
 
+// 2 operations of 128 lanes a score, 128 x 128 scores a tile: 256 cycles more.
+TEST_CASE("a mask that is a tensor costs its operations a score", "[unit]") {
+  DeviceSpec device = only_products("sm90");
+  device.vector_rate = FlopsPerCycle(256.0);
+  device.libraries.mask_tensor.forward = 2.0;
+  Attention op = square(128, 1, AttentionKernel::kCudnn);
+  const double plain = seconds(op, device);
+  op.mask_tensor = true;
+  CHECK(seconds(op, device) - plain == nearly(128.0 * 128.0 * 2.0 / 128.0 / kClock.value()));
+  CHECK(compulsory_bytes(op).value() == nearly(4.0 * 128.0 * 128.0 * 2.0 + 128.0 * 128.0 * 2.0));
+}
+
 TEST_CASE("a mask by document never makes attention slower", "[property]") {
   const auto kernel = GENERATE(AttentionKernel::kFlex, AttentionKernel::kCudnn);
   const auto direction = GENERATE(Direction::kForward, Direction::kBackward);

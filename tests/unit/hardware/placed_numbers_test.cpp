@@ -73,7 +73,7 @@ TEST_CASE("every number with a unit that a part's profile states has a place", "
 TEST_CASE("the numbers of a host are its own", "[unit]") {
   HostSpec host = load_named_host(std::string(kUsualHost), test::data_root(), {"test", 1, 1});
   const std::vector<PlacedNumber> numbers = placed_numbers(host);
-  CHECK(numbers.size() + 1 == host.provenance.size());  // update_cores is a count
+  CHECK(numbers.size() + 2 == host.provenance.size());  // update_cores, socket_devices are counts
   const PlacedNumber* call = find(numbers, "eager_call");
   REQUIRE(call != nullptr);
   call->set(1.0);

@@ -408,5 +408,31 @@ TEST_CASE("key and value heads are replicated where there are fewer than ranks",
   CHECK(gemms[1].n == 64);   // one of the 4 key heads
 }
 
+// Two sequences of 512; 16 heads of queries, 4 of keys.
+TEST_CASE("Documents that a tensor masks cost every pair, repeated heads and the tensor", "[unit]") {
+  Sample sample = test::dense_sample();
+  sample.model.attention.kv_heads = 4;
+  sample.software.masks_by_tensor = true;
+  const auto core = [&] {
+    return works_of<Attention>(expand_layer(sample.context(), {}).forward, name(OpId::kAttentionCore))
+        .front();
+  };
+  CHECK(!core().mask_tensor);
+  CHECK(core().causal);
+  sample.training.documents.length = 128;
+  CHECK(core().mask_tensor);
+  CHECK(!core().causal);
+  CHECK(core().kv_heads == core().heads);
+  CHECK(attended_pairs(core()) == nearly(512.0 * 512.0));
+  const BlockOps ops = expand_layer(sample.context(), {});
+  const double pairs = 2.0 * 512.0 * 512.0;
+  const auto kept = std::ranges::find(ops.saved, TensorId::kAttentionMask, &SavedTensor::id);
+  REQUIRE(kept != ops.saved.end());
+  CHECK(kept->bytes.value() == nearly(2.0 * pairs));
+  // A kernel that keeps documents apart needs no tensor.
+  sample.software.attention = AttentionKernel::kFlex;
+  CHECK(!core().mask_tensor);
+}
+
 }  // namespace
 }  // namespace stepcast::layer_expansion_test

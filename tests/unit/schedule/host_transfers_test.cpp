@@ -21,9 +21,10 @@ struct OnHost {
 
   OnHost() {
     cluster.host.device_link = BytesPerSecond(50e9);
-    cluster.host.update_memory = BytesPerSecond(100e9);
+    cluster.host.core_memory = BytesPerSecond(12.5e9);
     cluster.host.update_cores = 16;
-    cluster.host.node_memory = BytesPerSecond(800e9);
+    cluster.host.socket_memory = BytesPerSecond(200e9);
+    cluster.host.norm_memory = BytesPerSecond(10e9);
   }
   [[nodiscard]] HostTraffic traffic() const {
     return host_traffic(sample.context(), cluster, StageBuilder().stage(sample.context(), 0));
@@ -106,15 +107,30 @@ TEST_CASE("What an offload takes decides what its update moves", "[case]") {
   CHECK(on_host.update() == nearly(42.0 / 100));
 }
 
-// 16 cores move 100 GB/s, 4 a quarter; 32 would move 200, but the node's 800 for 8 devices are 100.
-TEST_CASE("Cores of the host move in proportion, up to their share of the node", "[case]") {
+// 4 cores of 12.5 GB/s and a socket of 200: 20 + 5 ms a GB; 16 cores 5 + 5; with four devices on the
+// socket 5 + 20.
+TEST_CASE("A byte of an update takes the time of its cores and of its socket's memory", "[case]") {
   OnHost on_host;
   std::optional<OptimizerOffload>& offload = on_host.sample.training.optimizer.offload;
   offload = OptimizerOffload{};
   offload->cores = 4;
-  CHECK(on_host.update() == nearly(4.0 / 50 + 28.0 / 25 + 2.0 / 50));
-  offload->cores = 32;
-  CHECK(on_host.update() == nearly(4.0 / 50 + 28.0 / 100 + 2.0 / 50));
+  CHECK(on_host.update() == nearly(4.0 / 50 + 28.0 * 0.025 + 2.0 / 50));
+  offload->cores = 16;
+  CHECK(on_host.update() == nearly(4.0 / 50 + 28.0 * 0.010 + 2.0 / 50));
+  on_host.cluster.host.socket_devices = 4;
+  CHECK(on_host.update() == nearly(4.0 / 50 + 28.0 * 0.025 + 2.0 / 50));
+}
+
+// 4 bytes of gradient at 10 GB/s, then 28 of the update and 8 in which gradients are scaled.
+TEST_CASE("clip_grad_norm_ of gradients on the host is one core's", "[case]") {
+  OnHost on_host;
+  OptimizerOffload all{1.0, false, OffloadedStates::kAll};
+  on_host.sample.training.optimizer.offload = all;
+  on_host.sample.training.offload.parameters = true;
+  on_host.sample.software.norms_on_host = true;
+  CHECK(on_host.update() == nearly(28.0 / 100));
+  on_host.sample.software.scales_gradients = true;
+  CHECK(on_host.update() == nearly(4.0 / 10 + 36.0 / 100));
 }
 
 TEST_CASE("A GPU's own link goes before that of its host's profile", "[unit]") {
