@@ -81,10 +81,11 @@ inline constexpr std::array kConstants = {
          "between a device and pinned memory of the host, in each direction; without it no "
          "optimizer can be on the host",
          &HostSpec::device_link),
-    rate("core_memory",
-         "bytes of gradients, parameters and moments that one core by itself moves while it updates "
-         "parameters; likewise",
-         &HostSpec::core_memory),
+    rate(
+        "core_memory",
+        "bytes of gradients, parameters and moments that one core by itself moves while it updates "
+        "parameters; likewise",
+        &HostSpec::core_memory),
     rate("socket_memory", "the most that all cores of one socket move together; likewise",
          &HostSpec::socket_memory),
     Constant<HostSpec>{"socket_devices", "", limits::kCounted, kByHand,

@@ -57,13 +57,14 @@ class AttentionExpander {
   [[nodiscard]] std::int64_t kv_heads() const {
     return masked_by_tensor() ? queries() : attention_kv_heads(heads(), software(), plan().tp);
   }
-  // Whether some pair that a causal mask has is masked, and the software says so in a tensor, beside
-  // which the kernel takes no shared heads.
+  // Whether some pair that a causal mask has is masked, and the software says so in a tensor,
+  // beside which the kernel takes no shared heads.
   [[nodiscard]] bool masked_by_tensor() const {
     const std::int64_t sequence = context_.training.sequence_length;
     const bool windowed = kind_.window > 0 && kind_.window < sequence;
     const bool some = windowed || shortens(context_.training.documents, sequence);
-    return software().masks_by_tensor && !software().keeps_documents_apart() && plan().cp == 1 && some;
+    return software().masks_by_tensor && !software().keeps_documents_apart() && plan().cp == 1 &&
+           some;
   }
 
   // A sigmoid of each value, in the kernel of its product with the output.

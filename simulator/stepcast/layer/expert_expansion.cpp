@@ -400,7 +400,8 @@ void ExpertLayer::biases_after_products() {
     return;
   }
   const bool fp32 = model_of(dispatcher_in_use(context_.plan)).weights_in_fp32;
-  build_.memory_bound(OpId::kExpertsBias, MemoryBoundKind::kExpertBias, rows_,
+  build_.memory_bound(OpId::kExpertsBias,
+                      fp32 ? MemoryBoundKind::kExpertBiasFp32 : MemoryBoundKind::kExpertBias, rows_,
                       routed_width(context_.model), implementation, fp32 ? Bytes(4) : kSixteenBits);
   if (fp32) {
     build_.cast(OpId::kExpertsBias, rows_, routed_width(context_.model));

@@ -68,6 +68,8 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   ROW(kStreamMix, stream_mix, 2, 3, kElementwise)                                              \
   /* x + weight of the row * bias of its expert: x, y; dy for the gradients of both */         \
   ROW(kExpertBias, expert_bias, 2, 1, kElementwise)                                            \
+  /* the same with weights in fp32, counted in `element`, that of the weights */               \
+  ROW(kExpertBiasFp32, expert_bias_fp32, 2, 1, kElementwise)                                   \
   /* x cut at a limit, half by half: x, y; dy, x, dx */                                        \
   ROW(kClamp, clamp, 2, 3, kElementwise)                                                       \
   /* x + y, y perhaps of the norm that follows; one more gradient added to the sum */          \

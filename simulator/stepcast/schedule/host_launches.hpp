@@ -19,8 +19,12 @@ class HostLaunches {
   HostLaunches(const HostSpec& host, const SoftwareSpec& software, const TrainingRecipe& training)
       : host_(host), software_(software), work_(software.host), training_(training) {}
 
-  // An operator outside of captured graphs that costs `cost`.
-  [[nodiscard]] Seconds launching(const Op& op, const OpCost& cost, Direction direction) const;
+  // An operator outside of captured graphs that costs `cost`, in a list whose grouped products are
+  // of `experts`.
+  [[nodiscard]] Seconds launching(const Op& op, const OpCost& cost, Direction direction,
+                                  std::int64_t experts = 1) const;
+  // From the end of a copy to the device that the host waits for until the next launch.
+  [[nodiscard]] Seconds reading_back() const { return holds_up() ? host_.device_read : Seconds{}; }
   // Entering the compiled code of a layer that has the operators `ops`, as often as it is left.
   [[nodiscard]] Seconds entering(const OpList& ops, Direction direction) const;
   // More where `recomputed` is run once more of `forward` under a mode that sees what was kept too.
@@ -59,13 +63,13 @@ class HostLaunches {
 
 // How long a device waits for the host that updates a share of its parameters.
 //
-//   d = n g / L, h = n p / L, u = n b / min(C k / K, M / G)
+//   d = n g / L, h = n p / L, u = n b (1 / (k C) + G / M)
 //   d + u + h, or the longest if they overlap
 //
 // with n parameters of g bytes of gradient, p bytes of the copy that comes back, and b bytes that
 // an update moves in the host's memory (plan/update_rule.hpp); L the link of a device to the host
-// in either direction, C what K cores of one device move while they update, k of them that do, M
-// what those of all G devices of a node move (hardware/cluster_spec.hpp). The host begins when
+// in either direction, C what one core moves alone while it updates, k cores of each device, M what
+// a socket moves for the G devices that share it (hardware/cluster_spec.hpp). The host begins when
 // gradients are reduced; overlap is parameter by parameter, its ramp left out (Megatron's
 // core/optimizer/cpu_offloading/hybrid_optimizer.py). Of a pipeline rank that holds these weights;
 // zero where the device updates all.
@@ -75,7 +79,8 @@ class HostLaunches {
 //   all        d is part of the backward passes (schedule/host_transfers.hpp), and the host makes
 //              three passes more: gradients scaled in place (8 bytes), the new copy of 16 bits made
 //              (4 and p) (DeepSpeed edaa7221, runtime/zero/stage_1_and_2.py, step:
-//              unscale_and_clip_grads and param_buffer_of_bit16_for_cpu_offload_groups)
+//              unscale_and_clip_grads and param_buffer_of_bit16_for_cpu_offload_groups); under FSDP
+//              of PyTorch the norm, which one core takes, and the first pass alone
 // h is nothing where the parameters stay on the host. Where those do and the device updates, the
 // new ones go down.
 Seconds offload_time(const StepContext& context, const HeldWeights& held);

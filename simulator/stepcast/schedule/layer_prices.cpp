@@ -87,6 +87,16 @@ ExpertRange expert_range(const OpList& ops) {
   return range;
 }
 
+// How many experts the grouped products of a list are of; 1 where it has none.
+std::int64_t experts_of_products(const OpList& ops) {
+  for (const Op& op : ops) {
+    if (const auto* products = std::get_if<GroupedGemm>(&op.work)) {
+      return products->groups;
+    }
+  }
+  return 1;
+}
+
 class TaskPricer {
  public:
   TaskPricer(const StepContext& context, CommunicationLoad load)
@@ -148,11 +158,13 @@ class TaskPricer {
     const bool partly =
         software.cuda_graph && software.cuda_graph_scope == CudaGraphScope::kWithoutExperts;
     const ExpertRange experts = partly ? expert_range(ops) : ExpertRange{};
+    const std::int64_t of_experts = experts_of_products(ops);
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const bool captured = software.cuda_graph && !experts.holds(i);
       const OpCost& cost = costs.alone[i];
       list.push_back(task(ops[i], cost, costs.beside[i]));
-      list.back().host = captured ? Seconds{} : host_.launching(ops[i], cost, direction);
+      list.back().host =
+          captured ? Seconds{} : host_.launching(ops[i], cost, direction, of_experts);
       // The graph itself is one launch.
       const bool first = i == 0 || experts.holds(i - 1);
       if (partly && captured && first) {
@@ -246,6 +258,7 @@ class LayerPricer {
     }
     if (direction == Direction::kForward) {
       host_waits(ops, tasks);
+      host_waits_for_clamp(ops, tasks);
     }
     const bool delays = software.ep_overlap && software.delays_weight_gradients &&
                         direction == Direction::kBackward;
@@ -328,6 +341,24 @@ class LayerPricer {
       if (ops[i].id == OpId::kMoeDispatch && communication_axis(ops[i]) == Axis::kExpert && i > 0) {
         tasks[counted_by_device ? i : i - 1].host_waits = true;
         tasks[i].host += host_.learning_rows();
+      }
+    }
+  }
+
+  // Megatron's clamped activation makes a tensor of its offset on the device each time it is called,
+  // which the host waits for behind all that it has launched (fused_bias_geglu.py,
+  // weighted_bias_quick_geglu_impl).
+  void host_waits_for_clamp(const OpList& ops, TaskList& tasks) const {
+    const SoftwareSpec& software = context_.expansion.software;
+    if (software.cuda_graph && software.cuda_graph_scope == CudaGraphScope::kWhole) {
+      return;
+    }
+    for (std::size_t i = 0; i + 1 < ops.size(); ++i) {
+      const auto* kernel = std::get_if<MemoryBound>(&ops[i].work);
+      if (kernel != nullptr && kernel->kind == MemoryBoundKind::kClamp &&
+          kernel->implementation == Implementation::kEager) {
+        tasks[i].host_waits = true;
+        tasks[i + 1].host += host_.reading_back();
       }
     }
   }

@@ -273,9 +273,10 @@ class Resolver {
     const bool link = cluster_.host_link().has_value();
     const bool known = link && host.core_memory && host.socket_memory && host.norm_memory;
     if (optimizer.offload && !known) {
-      refuse({"optimizer: offload needs device_link, core_memory, socket_memory and norm_memory of "
-              "the host " +
-              host.name});
+      refuse(
+          {"optimizer: offload needs device_link, core_memory, socket_memory and norm_memory of "
+           "the host " +
+           host.name});
     }
   }
 

@@ -96,6 +96,31 @@ TEST_CASE("an eager soft clamp costs a pass for each function of an input", "[un
         Approx(3 * 500.0 + 7 * 400.0 + 2 * 600.0));
 }
 
+// 100 us a pass, 500 for every value at one a cycle. Two halves cut at 250 and joined at 200;
+// backward three comparisons of a half at 225, both marks of one half together at 37.5, a choice for
+// each half at 250, joined at 200.
+TEST_CASE("an eager clamp goes half by half and joins both", "[unit]") {
+  const DeviceSpec device = plain_device();
+  const auto took = [&device](Direction direction) {
+    return microseconds(device, op_of(MemoryBoundKind::kClamp, 50'000, 1'000,
+                                      Implementation::kEager, direction));
+  };
+  CHECK(took(Direction::kForward) == Approx(2 * 250.0 + 200.0));
+  CHECK(took(Direction::kBackward) == Approx(3 * 225.0 + 37.5 + 2 * 250.0 + 200.0));
+}
+
+// The product of bias and weight at 500, the sum at 300, joined at 200; backward two products at
+// 500, their sums at 100 and the rows joined at 200.
+TEST_CASE("an eager bias of experts is a product, a sum and a copy", "[unit]") {
+  const DeviceSpec device = plain_device();
+  const auto took = [&device](Direction direction) {
+    return microseconds(device, op_of(MemoryBoundKind::kExpertBias, 50'000, 1'000,
+                                      Implementation::kEager, direction));
+  };
+  CHECK(took(Direction::kForward) == Approx(500.0 + 300.0 + 200.0));
+  CHECK(took(Direction::kBackward) == Approx(2 * 500.0 + 2 * 100.0 + 200.0));
+}
+
 TEST_CASE("rows in another order move at the gather's share of the rate", "[unit]") {
   CHECK(microseconds(plain_device(), op_of(MemoryBoundKind::kGather, 50'000, 1'000)) ==
         Approx(400.0));

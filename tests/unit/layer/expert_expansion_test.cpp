@@ -153,7 +153,7 @@ TEST_CASE("biases of experts are added in the format of the weights of their row
   CHECK((narrow[0].rows == 2048 && narrow[0].cols == 1024));
   const auto wide = biases(Dispatcher::kHybridEp, Implementation::kEager);
   REQUIRE(wide.size() == 2);
-  CHECK(wide[0].element == Bytes(4));
+  CHECK((wide[0].kind == MemoryBoundKind::kExpertBiasFp32 && wide[0].element == Bytes(4)));
   CHECK(wide[1].kind == MemoryBoundKind::kCast);
   CHECK(works<MemoryBound>(expanded(exchanging_sample(Dispatcher::kHybridEp)).forward,
                            OpId::kExpertsBias)

@@ -409,12 +409,14 @@ TEST_CASE("key and value heads are replicated where there are fewer than ranks",
 }
 
 // Two sequences of 512; 16 heads of queries, 4 of keys.
-TEST_CASE("Documents that a tensor masks cost every pair, repeated heads and the tensor", "[unit]") {
+TEST_CASE("Documents that a tensor masks cost every pair, repeated heads and the tensor",
+          "[unit]") {
   Sample sample = test::dense_sample();
   sample.model.attention.kv_heads = 4;
   sample.software.masks_by_tensor = true;
   const auto core = [&] {
-    return works_of<Attention>(expand_layer(sample.context(), {}).forward, name(OpId::kAttentionCore))
+    return works_of<Attention>(expand_layer(sample.context(), {}).forward,
+                               name(OpId::kAttentionCore))
         .front();
   };
   CHECK(!core().mask_tensor);

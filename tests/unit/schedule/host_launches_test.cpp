@@ -60,6 +60,23 @@ TEST_CASE("An eager operator is a call, and more for each further kernel that it
   CHECK(took(of_kernels(1, 1)) == nearly(30.0));
 }
 
+TEST_CASE("An eager bias of experts is launched for each of them", "[unit]") {
+  const HostSpec host = host_of_round_times();
+  SoftwareSpec software;
+  software.host.layers = LaunchMode::kEager;
+  software.host.experts = LaunchMode::kEager;
+  const TrainingRecipe training;
+  const HostLaunches launches(host, software, training);
+  Op bias{OpId::kExpertsBias, MemoryBound{.kind = MemoryBoundKind::kExpertBias},
+          Block::kRoutedExperts};
+  const auto took = [&] {
+    return us(launches.launching(bias, of_kernels(3, 3), Direction::kForward, 16));
+  };
+  CHECK(took() == nearly(3 * 10.0));  // in one kernel each
+  std::get<MemoryBound>(bias.work).implementation = Implementation::kEager;
+  CHECK(took() == nearly(16 * 3 * 10.0));
+}
+
 // A product has a transpose and two views around it: four operators. What only moves memory has 0.7
 // of them for each call.
 TEST_CASE("A mode that sees every operator slows what is called in forward and recomputed",

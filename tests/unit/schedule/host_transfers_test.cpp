@@ -107,8 +107,8 @@ TEST_CASE("What an offload takes decides what its update moves", "[case]") {
   CHECK(on_host.update() == nearly(42.0 / 100));
 }
 
-// 4 cores of 12.5 GB/s and a socket of 200: 20 + 5 ms a GB; 16 cores 5 + 5; with four devices on the
-// socket 5 + 20.
+// 4 cores of 12.5 GB/s and a socket of 200: 20 + 5 ms a GB; 16 cores 5 + 5; with four devices on
+// the socket 5 + 20.
 TEST_CASE("A byte of an update takes the time of its cores and of its socket's memory", "[case]") {
   OnHost on_host;
   std::optional<OptimizerOffload>& offload = on_host.sample.training.optimizer.offload;

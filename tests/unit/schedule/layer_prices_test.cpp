@@ -124,6 +124,25 @@ TEST_CASE("the host waits for what HybridEP brings, and for what all-to-all will
   }
 }
 
+// Beside the wait for what all-to-all will send; a captured graph has neither the wait nor the copy.
+TEST_CASE("the host waits for the offset of a clamped activation", "[case]") {
+  const ClusterSpec cluster = cluster_of(test::shipped_gpu("h100_sxm"), 1);
+  const CostModel cost = default_cost_model();
+  Sample sample = experts_sample();
+  sample.model.moe->clamped_activation = true;
+  const auto waits = [&] {
+    const ExpansionContext expansion = sample.context();
+    const StepTasks tasks =
+        price_step(step_operators(expansion), {expansion, cluster, cost, Hertz(1.4e9)});
+    return std::ranges::count_if(tasks.layers.front().forward, &StreamTask::host_waits);
+  };
+  CHECK(waits() == 1);
+  sample.software.activation_clamp = Implementation::kEager;
+  CHECK(waits() == 2);
+  sample.software.cuda_graph = true;
+  CHECK(waits() == 1);
+}
+
 // A host that takes long enough is all that a step waits for.
 TEST_CASE("a step of many experts lasts as long as its host takes to launch them", "[case]") {
   Sample sample = experts_sample();

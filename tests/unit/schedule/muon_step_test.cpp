@@ -192,8 +192,8 @@ struct OnHost {
   }
 };
 
-// 1e9 parameters: 4 bytes of gradient and 2 of parameter over 50 GB/s; 28 bytes at 10 ms a GB of its
-// core and 10 of a socket of 400 GB/s that 4 devices share.
+// 1e9 parameters: 4 bytes of gradient and 2 of parameter over 50 GB/s; 28 bytes at 10 ms a GB of
+// its core and 10 of a socket of 400 GB/s that 4 devices share.
 TEST_CASE("an optimizer on the host takes both transfers and the update", "[case]") {
   OnHost on_host;
   CHECK(on_host.seconds() == 0.0);
