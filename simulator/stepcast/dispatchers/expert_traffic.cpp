@@ -132,7 +132,7 @@ Bytes interconnect_bytes(const Op& op, std::int64_t domain_size) {
     return collective->bytes;
   }
   const auto* exchange = std::get_if<ExpertExchange>(&op.work);
-  return exchange != nullptr ? expert_traffic(*exchange, domain_size).wire : Bytes{};
+  return exchange != nullptr ? expert_traffic(*exchange, domain_size).tensor : Bytes{};
 }
 
 }  // namespace stepcast

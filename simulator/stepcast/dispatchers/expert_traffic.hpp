@@ -66,8 +66,9 @@ CommunicationBytes expert_communication_bytes(const Op& op, std::int64_t domain_
 // it is.
 Op as_run(Op op, const ClusterSpec& cluster);
 
-// The bytes by which a rate is stated, none of a kernel: the tensor of a collective, and what an
-// exchange brings over links, which is the same number of rows there and back.
+// The bytes by which the effective rate of an interconnect is stated, none of a kernel: the tensor
+// that a collective or an exchange is given, however often and how far its rows travel (TraceLens,
+// pull request 520: Effective Interconnect TB/s).
 Bytes interconnect_bytes(const Op& op, std::int64_t domain_size);
 
 }  // namespace stepcast

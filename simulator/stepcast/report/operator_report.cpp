@@ -186,6 +186,12 @@ Value stated_origin(const OpRow& row) {
 Value exchange_flops(const OpRow& row) {
   return row.entry.experts.tensor > Bytes{} ? Value(0) : no_value();
 }
+Value wire_rate(const OpRow& row) {
+  const Bytes wire = row.entry.experts.wire;
+  const Seconds time = row.entry.cost.duration;
+  const bool known = wire > Bytes{} && time > Seconds{};
+  return known ? Value((wire / time).value() / 1e12) : no_value();
+}
 Value rate_of_communication(const OpRow& row) {
   return row.entry.communicates() ? interconnect_rate(row) : no_value();
 }
@@ -225,6 +231,7 @@ constexpr std::array kOpColumns = {
     OpColumn{"flops", "", exchange_flops},
     OpColumn{"rate_flop_per_s", "", above_zero<product_rate>},
     OpColumn{"effective_interconnect_tbps", "", rate_of_communication},
+    OpColumn{"wire_tbps", "", wire_rate},
     OpColumn{"rate_bytes_per_s", "", rate_of_moved},
     OpColumn{"bound", "bound", member<&OpRow::cost, &OpCost::bound>, as_text, Align::kLeft},
     OpColumn{"origin", "", stated_origin},
@@ -251,7 +258,7 @@ constexpr Columns<OpRow> kOps{kOpColumns};
 constexpr std::string_view kMembers =
     "name pass kind category shape count time_s total_time_s share_of_computation tile dtype "
     "ran_as tensor_bytes logical_bytes wire_bytes flops rate_flop_per_s "
-    "effective_interconnect_tbps rate_bytes_per_s bound origin roofline_time_s roofline_share";
+    "effective_interconnect_tbps wire_tbps rate_bytes_per_s bound origin roofline_time_s roofline_share";
 
 // One table a part, because shapes of collectives are wider than all others.
 enum class Part { kComputation, kCommunication };
@@ -334,7 +341,7 @@ std::string to_csv(const Explanation& e, Detail detail) {
   const std::string cells =
       "name:operator pass kind dtype shape_text:shape count time_s total_time_s "
       "share_of_computation tile_text:tile waves rate_flop_per_s bytes_rate:rate_bytes_per_s "
-      "interconnect_rate:effective_interconnect_tbps bound roofline_time_s "
+      "interconnect_rate:effective_interconnect_tbps wire_tbps bound roofline_time_s "
       "roofline:roofline_share" +
       std::string(has_tables(e) ? " any_origin:origin" : "") +
       (detail == Detail::kTerms ? " terms_text:terms_s" : "");

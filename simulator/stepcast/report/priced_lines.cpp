@@ -76,8 +76,8 @@ Json bytes_json(Bytes bytes) {
   return static_cast<double>(whole) == value ? Json(whole) : Json(value);
 }
 
-// Bytes of an exchange by three conventions, and the rate of a communication: of a collective's
-// tensor, of an exchange's bytes on the wire.
+// Bytes of an exchange by three conventions, the rate of a communication's tensor and that of an
+// exchange's bytes on the wire.
 void add_traffic(const Op& op, const ClusterSpec& cluster, Seconds duration, Json& line) {
   const std::int64_t domain = cluster.domain_size();
   const CommunicationBytes bytes = expert_communication_bytes(op, domain);
@@ -86,6 +86,9 @@ void add_traffic(const Op& op, const ClusterSpec& cluster, Seconds duration, Jso
     line["logical_bytes"] = bytes_json(bytes.logical);
     line["wire_bytes"] = bytes_json(bytes.wire);
     line["flops"] = 0;
+    if (duration > Seconds{}) {
+      line["wire_tbps"] = (bytes.wire / duration).value() / 1e12;
+    }
   }
   const Bytes carried = interconnect_bytes(op, domain);
   if (carried > Bytes{} && duration > Seconds{}) {

@@ -29,12 +29,29 @@ enum class Metric {
   kCommunicationTime,
   kClock,
   kPower,
+  kModelRate,
+  kModelShare,
+  kModelWork,
+  kTensorBytes,
+  kWireBytes,
+  kInterconnectRate,
   kFits,
   kCategoryTime,
   kTransferTime,
 };
 
-enum class MetricUnit { kTokensPerSecond, kSeconds, kBytes, kMegahertz, kWatts, kYesOrNo };
+enum class MetricUnit {
+  kTokensPerSecond,
+  kSeconds,
+  kBytes,
+  kMegahertz,
+  kWatts,
+  kTeraflopPerSecond,
+  kShare,
+  kFlop,
+  kTerabytesPerSecond,
+  kYesOrNo
+};
 
 // Whose metric it is: of a training run, of a layer by itself, of an operator. Several may be set.
 using MetricOwners = std::uint8_t;
@@ -66,6 +83,12 @@ inline constexpr std::array kMetrics = {
     MetricInfo{"communication_s", MetricUnit::kSeconds, kOfOperator},
     MetricInfo{"clock_mhz", MetricUnit::kMegahertz, kOfOperator},
     MetricInfo{"power_w", MetricUnit::kWatts, kOfOperator},
+    MetricInfo{"tflops_per_gpu", MetricUnit::kTeraflopPerSecond, kOfRun},
+    MetricInfo{"mfu", MetricUnit::kShare, kOfRun},
+    MetricInfo{"flops_per_token", MetricUnit::kFlop, kOfRun},
+    MetricInfo{"tensor_bytes", MetricUnit::kBytes, kOfOperator},
+    MetricInfo{"wire_bytes", MetricUnit::kBytes, kOfOperator},
+    MetricInfo{"effective_interconnect_tbps", MetricUnit::kTerabytesPerSecond, kOfOperator},
     MetricInfo{"fits", MetricUnit::kYesOrNo},
     MetricInfo{"category_s"},
     MetricInfo{"transfer_s"}};
@@ -99,6 +122,14 @@ constexpr Range<double> range_of(MetricUnit unit) {
       return {1.0, 1e5};
     case MetricUnit::kWatts:
       return {1e-3, 1e5};
+    case MetricUnit::kTeraflopPerSecond:
+      return {1e-6, 1e6};
+    case MetricUnit::kShare:
+      return {1e-6, 1.0};
+    case MetricUnit::kFlop:
+      return {1.0, 1e18};
+    case MetricUnit::kTerabytesPerSecond:
+      return {1e-9, 1e3};
     case MetricUnit::kYesOrNo:
       return {0.0, 1.0};
   }

@@ -4,12 +4,14 @@
 //   a run       {"id", "experiment": {model, cluster, training, plan, software as in YAML},
 //                "measured": {"tokens_per_second_per_gpu", "step_time_s", "peak_memory_bytes",
 //                "peak_reserved_memory_bytes", "peak_device_memory_bytes",
-//                "peak_memory_bytes_by_rank": [], "fits": false}}
+//                "peak_memory_bytes_by_rank": [], "tflops_per_gpu" and "mfu" (of the model's own
+//                FLOPs), "flops_per_token", "fits": false}}
 //   a layer     a run with "layer": {"layer", "block", "state", "forward_only"}, as the options of
 //               `stepcast layer`: what was measured is one layer by itself, "forward_s",
 //               "backward_s", "dispatch_s", "combine_s", "saved_bytes" of the experts
 //   an operator {"id", "gpu", "operator": {as for `stepcast cost`},
-//                "measured": {"time_s", "forward_s", "clock_mhz", "power_w", ...}}; also
+//                "measured": {"time_s", "forward_s", "clock_mhz", "power_w", "tensor_bytes",
+//                "wire_bytes", "effective_interconnect_tbps" (of the tensor), ...}}; also
 //                "before": an operator that the time holds besides, "duty": the share of the time
 //                that it runs in bursts, "beside": {"collective": {an operator}, "collectives",
 //                "kernels"}: how many of it run on another stream beside how many calls

@@ -14,6 +14,12 @@ double KernelPrediction::of(Metric metric) const {
       return power.value();
     case Metric::kCommunicationTime:
       return communication.value();
+    case Metric::kTensorBytes:
+      return experts.tensor.value();
+    case Metric::kWireBytes:
+      return experts.wire.value();
+    case Metric::kInterconnectRate:
+      return (interconnect / time).value() / 1e12;
     default:
       return time.value();
   }
@@ -55,7 +61,7 @@ KernelPrediction predict_beside(const MeasuredKernel& kernel, const CostModel& m
   for (const StreamSpan& span : spans) {
     last = span.axis ? max(last, span.end) : last;
   }
-  return {all / beside.kernels, alone.clock, {}, last / beside.collectives};
+  return {all / beside.kernels, alone.clock, {}, last / beside.collectives, {}, {}};
 }
 
 }  // namespace
@@ -75,15 +81,18 @@ KernelPrediction predict(const MeasuredKernel& kernel, const CostModel& model,
     OperatorLine before = kernel.work;
     before.op = kernel.before.value_or(Op{});
     const Seconds earlier = kernel.before ? price(before, model, cluster).cost.duration : Seconds{};
+    const Op run = as_run(kernel.work.op, cluster);
     return {earlier + priced.cost.duration,
             priced.clock,
             mean_power(device.power, {priced.cost.duration, priced.cost.energy}),
-            {}};
+            {},
+            expert_communication_bytes(run, cluster.domain_size()),
+            interconnect_bytes(run, cluster.domain_size())};
   }
   const Hertz clock = duty_cycle_clock(device, *kernel.duty, at);
   const WorkAtClock burst = at(clock);
   const Watts dynamic = mean_power(device.power, burst) - device.power.idle;
-  return {burst.duration, clock, device.power.idle + *kernel.duty * dynamic, {}};
+  return {burst.duration, clock, device.power.idle + *kernel.duty * dynamic, {}, {}, {}};
 }
 
 }  // namespace stepcast

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "stepcast/dispatchers/expert_traffic.hpp"
 #include "stepcast/experiment/lone_layer_study.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/operator_lines/operator_line.hpp"
@@ -68,7 +69,9 @@ struct KernelPrediction {
   Seconds time;
   Hertz clock;
   Watts power;
-  Seconds communication;  // of one collective beside it
+  Seconds communication;       // of one collective beside it
+  CommunicationBytes experts;  // of an exchange
+  Bytes interconnect;          // interconnect_bytes
 
   [[nodiscard]] double of(Metric metric) const;
 };

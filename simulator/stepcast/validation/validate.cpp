@@ -69,6 +69,12 @@ double predicted(const MeasuredRun& run, const MeasuredQuantity& quantity,
       return projection.tokens_per_second_per_gpu;
     case Metric::kStepTime:
       return projection.time.step.value();
+    case Metric::kModelRate:
+      return projection.model_rate_per_gpu.value() / 1e12;
+    case Metric::kModelShare:
+      return projection.mfu;
+    case Metric::kModelWork:
+      return projection.flops_per_token.value();
     default:
       return predicted_memory(run, quantity, projection).value();
   }
