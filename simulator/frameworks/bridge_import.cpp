@@ -19,6 +19,8 @@
 namespace stepcast {
 namespace {
 
+constexpr std::string_view kPresetSet = "megatron_bridge";
+constexpr std::string_view kLibrarySet = "megatron_bridge_plain";
 constexpr std::string_view kLauncher = "setup_experiment.py";
 
 // Options of the launcher, and fields of recipes, that change nothing that is predicted.
@@ -166,6 +168,7 @@ void begin_from_recipe(BridgeFile& file, const ImportInput& input) {
     file.settings = std::move(settings);
     file.has_plan = true;
     file.base = base->name;
+    file.of_library = base->of_library;
   }
 }
 
@@ -174,7 +177,7 @@ MegatronSource bridge_source(const BridgeFile& file, const ImportInput& input) {
   const Location where{input.file, 0, 0};
   MegatronSource source;
   source.whole_file = where;
-  source.software = "megatron_bridge";
+  source.software = file.of_library ? kLibrarySet : kPresetSet;
   source.grouped_by_switch = false;
   source.uneven_stages = true;
   source.distributed_optimizer = true;
@@ -223,6 +226,11 @@ void remark_on(const BridgeFile& file, FrameworkReader& settings) {
     settings.assume("recipe", file.base,
                     "for " + std::to_string(file.recipe.gpus) +
                         " GPUs, with the batch of a replica, as the launcher does");
+  }
+  if (file.of_library) {
+    settings.assume("software", std::string(kLibrarySet),
+                    "a recipe of the library and no performance preset: no graphs, and what its "
+                    "fields do not turn on is off");
   }
   if (!file.has_plan) {
     settings.assume("plan", "not stated",

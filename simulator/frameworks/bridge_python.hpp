@@ -38,7 +38,8 @@ struct BridgeFile {
   std::vector<std::string> values;  // that are no literals
   // Whether `settings` only change the recipe that is named, which the table may have.
   bool changes_recipe = false;
-  std::string base;  // the recipe of the table; empty for none
+  std::string base;         // the recipe of the table; empty for none
+  bool of_library = false;  // no performance preset
   bool has_plan = false;
 };
 

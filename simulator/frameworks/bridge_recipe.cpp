@@ -55,6 +55,10 @@ void append(const ConfigNode* mapping, std::vector<Setting>& settings) {
 
 BridgeTableEntry entry_of(const ConfigNode& table, std::string name) {
   BridgeTableEntry entry{std::move(name), {}};
+  if (const ConfigNode* library = table.find("library")) {
+    entry.of_library = std::ranges::any_of(
+        library->items, [&](const ConfigNode& item) { return item.text == entry.name; });
+  }
   append(table.find("common"), entry.settings);
   append(part_of(table, "recipes", entry.name), entry.settings);
   return entry;

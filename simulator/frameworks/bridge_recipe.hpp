@@ -9,6 +9,8 @@
 //   source: "NVIDIA-NeMo/Megatron-Bridge at 067f987d, ..."
 //   common: {bf16: true}                 # of every recipe that does not say otherwise
 //   aliases: {llama3_8b_pretrain_config: llama3_8b_pretrain_2gpu_h100_bf16_config}
+//   library: [llama3_8b_pretrain_2gpu_h100_bf16_config]   # of src/megatron/bridge/recipes: none of
+//                                                         # the performance presets
 //   recipes:
 //     llama3_8b_pretrain_2gpu_h100_bf16_config: {global_batch_size: 512, seq_length: 8192}
 #pragma once
@@ -60,6 +62,7 @@ std::vector<ExportRefusal> why_not_megatron_bridge(const ExportInput& input);
 struct BridgeTableEntry {
   std::string name;  // of the recipe itself where an alias was asked for
   std::vector<Setting> settings;
+  bool of_library = false;  // no performance preset
 };
 
 // The recipe or alias `name`, with or without "_config"; nothing where no file has it.

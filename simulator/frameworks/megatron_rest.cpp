@@ -58,7 +58,7 @@ constexpr std::string_view kMegatronWithoutEffect =
     "use_mcore_models deprecated_use_mcore_models use_legacy_models transformer_impl model_type "
     "spec distributed_backend distributed_timeout* local_rank lazy_mpu_init use_cpu_initialization "
     "perform_initialization enable_gloo_process_groups high_priority_stream_groups "
-    "nccl_communicator_config_path manual_gc* empty_unused_memory_level enable_experimental "
+    "nccl_communicator_config_path manual_gc* empty_unused_memory_level "
     "init_model_with_meta_device disable_compile_dependencies pipeline_model_parallel_comm_backend "
     "tp_comm_bootstrap_backend yaml_cfg inference_* max_tokens_to_oom flash_decode onnx_safe "
     "retro_* dino_* vision_* swin_* img_* num_classes num_channels patch_dim classes_fraction "

@@ -57,10 +57,27 @@ class SoftwareFields {
             settings_.flag("gradient_accumulation_fusion", "software.accumulates_in_gemm")) {
       writer_.field("accumulates_in_gemm", *accumulates);
     }
-    if (const auto rope = settings_.flag("apply_rope_fusion", "software.rope"); rope && !*rope) {
+    read_rope();
+    read_turbo();
+  }
+
+  // The fused rotary embedding of latent attention is an experimental function of Megatron Core;
+  // without it queries, keys and values are concatenated and made contiguous
+  // (core/transformer/multi_latent_attention.py, d98e8a64).
+  void read_rope() {
+    const auto rope = settings_.flag("apply_rope_fusion", "software.rope");
+    const bool experimental = settings_.is_on("enable_experimental", "software.rope");
+    const bool apart = model_.attention.kind == AttentionKind::kMla && !experimental &&
+                       !source_.model_is_named;
+    if (apart || (rope && !*rope)) {
       writer_.field("rope", "eager");
     }
-    read_turbo();
+    if (apart) {
+      writer_.field("attention_copies", std::int64_t{1});
+      settings_.assume("software.rope", "eager",
+                       "Megatron Core fuses the rotary embedding of latent attention under "
+                       "--enable-experimental alone");
+    }
   }
 
   // Primus' own kernels.

@@ -52,6 +52,9 @@ class SoftwareFieldWriter {
     if (!software_.accumulates_in_gemm || plan_.zero == 3) {
       out_.off("gradient_accumulation_fusion");
     }
+    on_if(out_, "enable_experimental",
+          experiment_.model.attention.kind == AttentionKind::kMla &&
+              software_.rope == Implementation::kFused);
     if (!primus_) {
       write_attention();
     } else if (software_.attention_kernel() == AttentionKernel::kAiter) {
