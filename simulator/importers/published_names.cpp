@@ -235,8 +235,9 @@ constexpr auto kPublishers = std::to_array<Publisher>({
     {"amd-primus-dsv4 amd-primus-moe-package amd-primus-moe-package-2 amd-primus-pipeline "
      "amd-primus-projection gdn-1b-tuning-guide primus-commit-log primus-fla-parity "
      "primus-gptoss20b-mlperf primus-maxtext-commits primus-maxtext-mi325x-memory "
-     "primus-mlperf-examples primus-qwen3-235b-lora primus-turbo-qwen3-ladder primus-v4-routing",
+     "primus-mlperf-examples primus-qwen3-235b-lora primus-v4-routing",
      {"Primus"}},
+    {"primus-turbo-qwen3-ladder", {"Primus", false, {}, SourceFigures::kPrimusLadder}},
     {"colossalai-readme", {"ColossalAI"}},
     {"deepseek-v3-readme", {"DeepSeek-V3"}},
     {"google-gpu-recipes", {"gpu-recipes"}},
@@ -252,7 +253,12 @@ constexpr auto kPublishers = std::to_array<Publisher>({
     {"rocm-cvs", {"cvs"}},
     {"rocm-te-issues", {"TransformerEngine"}},
     {"sonicmoe-ep-pr54", {"sonic-moe"}},
-    {"torchtitan-distmoe-gb300 torchtitan-pr-deepep", {"torchtitan"}},
+    {"torchtitan-pr-deepep", {"torchtitan"}},
+    {"torchtitan-distmoe-gb300",
+     {"torchtitan",
+      false,
+      {"torchtitan_distmoe", "torchtitan_distmoe",
+       "the source runs torchtitan with the DistMoE package and captures the step"}}},
     {"nebius-h100-qwen3",
      {"nebius-h100-qwen3",
       false,
@@ -260,6 +266,7 @@ constexpr auto kPublishers = std::to_array<Publisher>({
        "the source runs Megatron Bridge's library recipes with degrees of its own and names no "
        "performance preset"},
       SourceFigures::kBridgeLibrary}},
+    {"gb300-vr200-matrix", {"gb300-vr200-matrix", false, {}, SourceFigures::kBridgeMatrix}},
     {"trl-sft-h100", {"trl-sft-h100", false, {}, SourceFigures::kTrlBenchmark}},
     {"simumax-b200",
      {"SimuMax",

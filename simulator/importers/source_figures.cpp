@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What sources mean where they are silent, or by figures that their rows take for others
 // (SourceFigures of published_names.hpp).
+#include <optional>
+#include <string_view>
+
 #include "importers/published_names.hpp"
 #include "importers/published_run.hpp"
 #include "stepcast/base/ascii.hpp"
+#include "stepcast/config/scalar.hpp"
 
 namespace stepcast {
 namespace {
@@ -61,6 +65,47 @@ void read_levers(StatedObject& row, RunSoftware& software, Record& training, Rec
   }
 }
 
+// --- Megatron Bridge on GB300 and VR200 ---------------------------------------------------------
+
+void read_matrix(StatedObject& row, RunSoftware& software, Record& assumed) {
+  const std::string remark = ascii::lower_case(row.text("notes"));
+  if (mentions(remark, "alltoall dispatcher")) {
+    software.changes["dispatcher"] = "alltoall";
+    assumed.push_back("plan.dispatcher alltoall: by its remark");
+  }
+  if (mentions(remark, "unfused attention")) {
+    software.changes["attention"] = "unfused";
+    software.changes["cuda_graph"] = false;
+    assumed.push_back("software.attention unfused, without graphs: by its remark");
+  }
+}
+
+// --- Primus-Turbo's ladder -----------------------------------------------------------------------
+
+// The whole number behind the last `word` of a remark.
+std::optional<std::int64_t> number_behind(std::string_view remark, std::string_view word) {
+  const std::size_t at = remark.rfind(word);
+  return at == std::string_view::npos ? std::nullopt
+                                      : leading_number(remark.substr(at + word.size()));
+}
+
+void read_ladder(StatedObject& row, RunSoftware& software, Record& assumed) {
+  const std::string remark = ascii::lower_case(row.text("notes"));
+  if (!mentions(remark, "dispatcher deepep")) {
+    return;
+  }
+  software.changes["dispatcher"] = "deepep";
+  Record exchange = Record::object();
+  if (const std::optional<std::int64_t> units = number_behind(remark, "num_cu ")) {
+    exchange["num_sms"] = *units;
+  }
+  if (mentions(remark, "even routing forced")) {
+    exchange["routing"] = "round_robin_forced";
+  }
+  software.changes["expert_exchange"] = exchange;
+  assumed.push_back("plan.dispatcher deepep, with its units and routing: by its remark");
+}
+
 }  // namespace
 
 void settle_figures(StatedObject& row, const RunModel& model, RunSoftware& software, Record& plan,
@@ -73,6 +118,10 @@ void settle_figures(StatedObject& row, const RunModel& model, RunSoftware& softw
     case SourceFigures::kBridgeLibrary:
       take_library_recipe(row, model, plan, training, assumed);
       return read_levers(row, software, training, assumed);
+    case SourceFigures::kBridgeMatrix:
+      return read_matrix(row, software, assumed);
+    case SourceFigures::kPrimusLadder:
+      return read_ladder(row, software, assumed);
   }
 }
 

@@ -26,7 +26,7 @@ LinePricing line_pricing(const OperatorPricing& pricing, const DataRoot& data) {
   if (!pricing.power_limit.empty()) {
     device.power.limit = power_limit(pricing.power_limit, device.power, {"power_limit", 0, 0});
   }
-  const HostSpec host = load_named_host(std::string(kUsualHost), data, {"gpu", 0, 0});
+  const HostSpec host = load_named_host(host_name_of(device), data, {"gpu", 0, 0});
   return {std::move(model), fabric_of(device, host), clock,
           pricing.terms ? Detail::kTerms : Detail::kDuration};
 }

@@ -126,8 +126,8 @@ class ExperimentReader {
       experiment_.cluster = cluster_of(profiles_.gpu(gpu, cluster.location("gpu")), nodes);
     }
     experiment_.named.host = host;
-    experiment_.cluster.host =
-        profiles_.host(host.empty() ? std::string(kUsualHost) : host, cluster.location("host"));
+    experiment_.cluster.host = profiles_.host(
+        host.empty() ? host_name_of(experiment_.cluster.device) : host, cluster.location("host"));
     read_cluster_changes(cluster);
     read_gpus(cluster);
     cluster.finish();

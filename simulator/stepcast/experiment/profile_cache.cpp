@@ -167,7 +167,7 @@ const AttentionSupport& ProfileCache::attention_support() {
 }
 
 const ClusterSpec& ProfileCache::fabric(const std::string& name) {
-  return once(fabrics_, name, [&] { return fabric_of(gpu(name), host(std::string(kUsualHost))); });
+  return once(fabrics_, name, [&] { return fabric_of(gpu(name), host(host_name_of(gpu(name)))); });
 }
 
 }  // namespace stepcast

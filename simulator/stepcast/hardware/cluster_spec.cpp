@@ -2,6 +2,9 @@
 #include "stepcast/hardware/cluster_spec.hpp"
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
 
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/mapping_reader.hpp"
@@ -118,6 +121,33 @@ ClusterSpec cluster_of(const ClusterProfile& profile, DeviceSpec device, std::in
   return cluster;
 }
 
+std::string host_name_of(const DeviceSpec& device) {
+  return device.host.empty() ? std::string(kUsualHost) : device.host;
+}
+
+namespace {
+
+constexpr Range<double> kSlower{0.1, 10.0};
+
+// A host that takes `slower` times as long for all that `base` has a time of.
+void take_base(const HostSpec& base, SourcedReader& reader, HostSpec& host) {
+  const double slower = reader.number("slower", kSlower);
+  for (const Constant<HostSpec>& constant : host_tables::kConstants) {
+    std::visit(
+        [&](auto member) {
+          host.*member = base.*member;
+          if constexpr (std::is_same_v<decltype(member), Seconds HostSpec::*>) {
+            host.*member = slower * base.*member;
+          }
+        },
+        constant.member);
+  }
+  host.provenance.insert(host.provenance.end(), base.provenance.begin(), base.provenance.end());
+  host.sources.insert(base.sources.begin(), base.sources.end());
+}
+
+}  // namespace
+
 HostSpec load_host(const std::filesystem::path& file, const SourceTable& shared_sources) {
   const ConfigNode root = load_config(file);
   Diagnostics diagnostics;
@@ -128,8 +158,17 @@ HostSpec load_host(const std::filesystem::path& file, const SourceTable& shared_
   host.name = required_name(top);
   host.title = top.required_text("title");
   host.framework = top.required_text("framework");
+  const std::string base = top.optional_name("base");
   SourcedReader reader(std::move(top), host.sources, host.provenance);
-  read_constants<HostSpec>(reader, host_tables::kConstants, host);
+  if (base.empty()) {
+    read_constants<HostSpec>(reader, host_tables::kConstants, host);
+  } else {
+    const std::filesystem::path other = file.parent_path() / (base + ".yaml");
+    if (other == file || !std::filesystem::exists(other)) {
+      throw ConfigError(reader.reader().location("base"), "names no other host: '" + base + "'");
+    }
+    take_base(load_host(other, shared_sources), reader, host);
+  }
   reader.finish();
   diagnostics.throw_if_any();
   return host;

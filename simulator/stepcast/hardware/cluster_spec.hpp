@@ -16,8 +16,10 @@
 
 namespace stepcast {
 
-// The host that is taken for a cluster that names none.
+// The host that is taken where neither a cluster nor its GPU names one.
 inline constexpr std::string_view kUsualHost = "xeon_pytorch_2_11";
+// The host of a GPU whose cluster names none.
+std::string host_name_of(const DeviceSpec& device);
 
 // What a host takes to keep its device busy: a CPU with a version of a framework. How often it does
 // each of these things in a step is the software's (plan/software_spec.hpp). All zero: a host that
@@ -57,7 +59,9 @@ struct HostSpec {
   SourceTable sources;
 };
 
-// Reads a host's profile. Throws ConfigError with all of its problems.
+// Reads a host's profile: all numbers, or the `base` beside it that has them with how many times as
+// long this one takes for all that is a time (`slower`). Throws ConfigError with all of its
+// problems.
 HostSpec load_host(const std::filesystem::path& file, const SourceTable& shared_sources);
 
 // In a rail-optimised network the NICs of one place in their nodes share a leaf switch.

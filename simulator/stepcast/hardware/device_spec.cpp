@@ -337,6 +337,7 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   device.name = required_name(top);
   device.title = top.required_text("title");
   device.vendor = top.required_text("vendor");
+  device.host = top.optional_name("host");
   if (top.has("generic")) {
     device = read_generic(std::move(top), std::move(device), shared_sources, profiles);
     diagnostics.throw_if_any();

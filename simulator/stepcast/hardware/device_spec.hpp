@@ -108,6 +108,8 @@ struct DeviceSpec {
   Seconds launch_latency;        // from kernel to kernel in a stream
   Seconds graph_launch_latency;  // the same inside a captured graph
   std::int64_t gpus_per_node = 8;
+  // The profile of its host, where that is not the usual one (cluster_spec.hpp); empty otherwise.
+  std::string host;
   // To its host's memory in each direction, where that is not what most hosts have.
   std::optional<BytesPerSecond> host_link;
   ScaleUpSpec scale_up;
