@@ -39,14 +39,27 @@ std::vector<ValidationRow> shipped_runs() {
 }
 
 std::vector<ValidationRow> shipped_kernels() {
-  return validated(
-      {"h200/gemm_bf16.jsonl", "h200/gemm_fp8.jsonl", "h200/grouped_gemm.jsonl",
-       "h200/attention_in_graphs.jsonl", "h200/memory_bound.jsonl", "h200/sustained.jsonl",
-       "h200/duty.jsonl", "flash3_h100.jsonl", "mi355x_gemm.jsonl", "simumax_b200_gemm.jsonl",
-       "simumax_b200_attention.jsonl", "steady_square_gemm.jsonl", "memory_kernels.jsonl",
-       "optimizer_kernels.jsonl", "h200/collectives.jsonl", "h200/collective_protocols.jsonl",
-       "published_collectives.jsonl", "expert_exchange.jsonl", "sonic_moe.jsonl"},
-      shipped());
+  return validated({"h200/gemm_bf16.jsonl",
+                    "h200/gemm_fp8.jsonl",
+                    "h200/grouped_gemm.jsonl",
+                    "h200/attention_in_graphs.jsonl",
+                    "h200/memory_bound.jsonl",
+                    "h200/sustained.jsonl",
+                    "h200/duty.jsonl",
+                    "flash3_h100.jsonl",
+                    "mi355x_gemm.jsonl",
+                    "simumax_b200_gemm.jsonl",
+                    "simumax_b200_attention.jsonl",
+                    "steady_square_gemm.jsonl",
+                    "memory_kernels.jsonl",
+                    "optimizer_kernels.jsonl",
+                    "h200/collectives.jsonl",
+                    "h200/collective_protocols.jsonl",
+                    "published_collectives.jsonl",
+                    "expert_exchange.jsonl",
+                    "sonic_moe.jsonl",
+                    "seeds.jsonl"},
+                   shipped());
 }
 
 void check_budgets(const std::vector<ValidationRow>& rows) {
