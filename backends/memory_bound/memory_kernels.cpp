@@ -305,14 +305,14 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      {list(indexed(1, 1.36), indexed(2.5, 1.54), stream(2)),
       list(stream(1.5), indexed(2, 1.24), indexed(2, 1.36), times(2, stream(1)), stream(1))}},
     // Eager: both halves of a tensor that is not theirs alone, and joined; backward three
-    // comparisons, both of one half together, a choice for each half, and joined. On an H100 1.62 ms
+    // comparisons, both of one half together, a choice for each half, and joined. On an H100 1.62
+    // ms
     // of 65,536 x 5,760 values and 3.2 backward.
     {Kind::kClamp,
      {list(stream(2)), list(stream(3))},
      {list(stream(2)), list(stream(3))},
      {list(times(2, indexed(1, 0.5)), stream(2)),
-      list(times(3, indexed(0.75, 0.45)), stream(0.375), times(2, indexed(1.25, 0.5)),
-           stream(2))}},
+      list(times(3, indexed(0.75, 0.45)), stream(0.375), times(2, indexed(1.25, 0.5)), stream(2))}},
     // Compiled: the sum before a norm is read by its kernel and not written, and recomputed in the
     // sum after; backward it is one more operand of the norm's kernel, which keeps less in flight.
     {Kind::kResidual,

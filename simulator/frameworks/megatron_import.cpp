@@ -186,10 +186,11 @@ ImportedExperiment import_megatron(const ImportInput& input) {
   source.gpus_per_node = file.size.gpus_per_node;
   Diagnostics diagnostics;
   FrameworkReader settings(std::move(file.settings), diagnostics);
-  settings.assume("software", std::string(kMegatronSet),
-                  "Megatron-LM of 2025 and 2026 with Transformer Engine, each kernel launched by the "
-                  "host; a script names no version, and neither fusions of a tuned recipe nor its "
-                  "graphs");
+  settings.assume(
+      "software", std::string(kMegatronSet),
+      "Megatron-LM of 2025 and 2026 with Transformer Engine, each kernel launched by the "
+      "host; a script names no version, and neither fusions of a tuned recipe nor its "
+      "graphs");
   FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
   diagnostics.throw_if_any();
   return assembled(std::move(parts), input);

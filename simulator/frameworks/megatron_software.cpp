@@ -67,8 +67,8 @@ class SoftwareFields {
   void read_rope() {
     const auto rope = settings_.flag("apply_rope_fusion", "software.rope");
     const bool experimental = settings_.is_on("enable_experimental", "software.rope");
-    const bool apart = model_.attention.kind == AttentionKind::kMla && !experimental &&
-                       !source_.model_is_named;
+    const bool apart =
+        model_.attention.kind == AttentionKind::kMla && !experimental && !source_.model_is_named;
     if (apart || (rope && !*rope)) {
       writer_.field("rope", "eager");
     }

@@ -258,7 +258,8 @@ constexpr Columns<OpRow> kOps{kOpColumns};
 constexpr std::string_view kMembers =
     "name pass kind category shape count time_s total_time_s share_of_computation tile dtype "
     "ran_as tensor_bytes logical_bytes wire_bytes flops rate_flop_per_s "
-    "effective_interconnect_tbps wire_tbps rate_bytes_per_s bound origin roofline_time_s roofline_share";
+    "effective_interconnect_tbps wire_tbps rate_bytes_per_s bound origin roofline_time_s "
+    "roofline_share";
 
 // One table a part, because shapes of collectives are wider than all others.
 enum class Part { kComputation, kCommunication };

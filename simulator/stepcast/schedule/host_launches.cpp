@@ -109,8 +109,8 @@ Seconds HostLaunches::experts_one_by_one(const Op& op, const GroupedGemm& produc
 }
 
 // Megatron adds the bias of each expert to its own rows, in a loop of the host (experts.py,
-// TEGroupedMLP._apply_bias): 190 us an expert in both directions, measured on a Xeon beside an H100,
-// where the calls of one are counted as 8 of 36.
+// TEGroupedMLP._apply_bias): 190 us an expert in both directions, measured on a Xeon beside an
+// H100, where the calls of one are counted as 8 of 36.
 bool goes_expert_by_expert(const MemoryBound& kernel) {
   const bool bias = kernel.kind == MemoryBoundKind::kExpertBias ||
                     kernel.kind == MemoryBoundKind::kExpertBiasFp32;

@@ -345,8 +345,8 @@ class LayerPricer {
     }
   }
 
-  // Megatron's clamped activation makes a tensor of its offset on the device each time it is called,
-  // which the host waits for behind all that it has launched (fused_bias_geglu.py,
+  // Megatron's clamped activation makes a tensor of its offset on the device each time it is
+  // called, which the host waits for behind all that it has launched (fused_bias_geglu.py,
   // weighted_bias_quick_geglu_impl).
   void host_waits_for_clamp(const OpList& ops, TaskList& tasks) const {
     const SoftwareSpec& software = context_.expansion.software;

@@ -97,13 +97,13 @@ TEST_CASE("an eager soft clamp costs a pass for each function of an input", "[un
 }
 
 // 100 us a pass, 500 for every value at one a cycle. Two halves cut at 250 and joined at 200;
-// backward three comparisons of a half at 225, both marks of one half together at 37.5, a choice for
-// each half at 250, joined at 200.
+// backward three comparisons of a half at 225, both marks of one half together at 37.5, a choice
+// for each half at 250, joined at 200.
 TEST_CASE("an eager clamp goes half by half and joins both", "[unit]") {
   const DeviceSpec device = plain_device();
   const auto took = [&device](Direction direction) {
-    return microseconds(device, op_of(MemoryBoundKind::kClamp, 50'000, 1'000,
-                                      Implementation::kEager, direction));
+    return microseconds(
+        device, op_of(MemoryBoundKind::kClamp, 50'000, 1'000, Implementation::kEager, direction));
   };
   CHECK(took(Direction::kForward) == Approx(2 * 250.0 + 200.0));
   CHECK(took(Direction::kBackward) == Approx(3 * 225.0 + 37.5 + 2 * 250.0 + 200.0));

@@ -78,7 +78,7 @@ TEST_CASE("A projection notes the assumed constants of its exchange, and only wh
   };
   const std::vector<std::string> of_deepep = assumptions({"plan.dispatcher=deepep"});
   REQUIRE(of_deepep.size() == 1);
-  CHECK(of_deepep[0].starts_with("exchange constants of deepep on mi300x assumed, 14 of 19: "));
+  CHECK(of_deepep[0].starts_with("exchange constants of deepep on mi300x assumed, 11 of 19: "));
   CHECK(assumptions({"plan.dispatcher=deepep", "plan.ep=1"}).empty());
   CHECK(assumptions({"plan.dispatcher=deepep", "cluster.gpu=h100_sxm"}).empty());
 }
