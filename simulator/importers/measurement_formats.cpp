@@ -166,6 +166,14 @@ constexpr std::string_view kAiterAttention =
     "\n"
     R"row(1,32,8,1024,1024,128,0,338.07,613.48,344.03,535.63,313.67,519.42)row";
 
+constexpr std::string_view kLibraryKernel =
+    R"row(sku,library,version,op,dtype,case,batch,seq,heads_q,heads_kv,head_dim_qk,head_dim_v,)row"
+    R"row(causal,groups,M,N,K,latency_us,tflops,note,source)row"
+    "\n"
+    R"row(MI300X,Primus-Turbo gemm bf16 (hipBLASLt),"2026-04, before tuning",gemm_fwd,bf16,)row"
+    R"row(Llama-2-7B,,,,,,,,,4096,12288,4096,670.1,615.33,,)row"
+    R"row(AMD-AGI/Primus-Turbo/output/baseline_gemm.csv@221d75f1)row";
+
 constexpr std::string_view kTraceOperator =
     R"row(gpu,source,category,op,B,M,N,K,trans,dtype,input_dims,kernel_us_median,)row"
     R"row(kernel_us_min,count,tflops_per_s,extra)row"
@@ -261,6 +269,11 @@ constexpr auto kFormats = std::to_array<MeasurementFormat>({
      {"seqlen_q", "hdim", "fwd_mi300x"},
      kAiterAttention,
      &read_aiter_attention},
+    {"kernels of libraries",
+     kCsv,
+     {"sku", "library", "version", "op", "latency_us"},
+     kLibraryKernel,
+     &read_library_kernel},
     {"operators of traces",
      kCsv,
      {"gpu", "category", "trans", "input_dims", "kernel_us_median"},

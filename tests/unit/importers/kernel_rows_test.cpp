@@ -154,6 +154,33 @@ TEST_CASE("rates of aiter become times with half of the FLOPs for a causal mask"
   check_row(rows[4], "mi300x aiter bwd a32", "backward_s", 2.5 * forward / 50e12);
 }
 
+// A backward is the sum of both gradients: with as many inputs as outputs and tokens each takes as
+// long as the forward.
+TEST_CASE("kernels of libraries are read by operation, and skipped by name", "[unit]") {
+  const auto rows = rows_of(
+      "sku,library,version,op,dtype,case,batch,seq,heads_q,heads_kv,head_dim_qk,head_dim_v,causal,"
+      "groups,M,N,K,latency_us,tflops,note,source\n"
+      "MI300X,lib,1,gemm_fwd,bf16,a,,,,,,,,,4096,4096,4096,223.6,614,,s\n"
+      "MI300X,lib,1,gemm_bwd,bf16,a,,,,,,,,,4096,4096,4096,508,541,,s\n"
+      "MI300X,lib,1,grouped_gemm_fwd,bf16,a,,,,,,,,16,512,4096,4096,400,1,,s\n"
+      "MI300X,lib,1,attention_fwd,bf16,a,2,4096,32,8,128,128,0,,,,,900,1,,s\n"
+      "MI300X,lib,1,permute,bf16,a,,,,,,,,,,,,5,,,s\n"
+      "MI300X,lib,1,gemm_fwd,mxfp8,a,,,,,,,,,1,1,1,5,,,s\n"
+      "MI300X,lib,1,gemm_fwd,bf16,average,,,,,,,,,,,,5,,,s\n"
+      "MI300X,lib (quantisation included),1,gemm_bwd,fp8,a,,,,,,,,,1,1,1,5,,,s\n");
+  REQUIRE(rows.size() == 8);
+  check_row(rows[0], "mi300x lib gemm_fwd", "time_s", 223.6e-6);
+  check_row(rows[1], "mi300x lib gemm_bwd", "time_s", 508e-6);
+  REQUIRE(rows[0].predicted);
+  CHECK(*rows[1].predicted == Approx(2.0 * *rows[0].predicted).epsilon(0.1));
+  check_row(rows[2], "mi300x lib grouped_gemm_fwd", "time_s", 400e-6);
+  check_row(rows[3], "mi300x lib attention_fwd", "time_s", 900e-6);
+  CHECK(rows[4].skipped == "feature unsupported: operation permute");
+  CHECK(rows[5].skipped == "feature unsupported: format mxfp8");
+  CHECK(rows[6].skipped == "input missing: no M");
+  CHECK(rows[7].skipped == "feature unsupported: which operands a backward converts is not stated");
+}
+
 TEST_CASE("operators of traces are judged on the median of a shape", "[unit]") {
   const std::string header =
       "gpu,source,category,op,B,M,N,K,trans,dtype,input_dims,kernel_us_median,kernel_us_min,count,"

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "importers/published_names.hpp"
+#include "importers/row_readers.hpp"
+#include "stepcast/config/mapping_reader.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr double kMicrosecond = 1e-6;
+constexpr Range<std::int64_t> kExtent{1, std::int64_t{1} << 40};
+constexpr Range<std::int64_t> kZeroOrOne{0, 1};
+
+// As operators call the format that a row is in.
+struct LibraryFormat {
+  std::string_view theirs;
+  std::string_view ours;
+};
+constexpr std::array kLibraryFormats = {
+    LibraryFormat{"bf16", "bf16"}, LibraryFormat{"fp8_tensorwise", "fp8"},
+    LibraryFormat{"fp8", "fp8"}, LibraryFormat{"fp8_blockwise", "fp8_block"}};
+
+enum class LibraryKernel { kGemm, kGrouped, kAttention };
+
+// Forward is one kernel. Backward of a product is two, of inputs and of weights, whose times the
+// source adds.
+struct LibraryOperation {
+  std::string_view theirs;
+  LibraryKernel kernel = LibraryKernel::kGemm;
+  Direction direction = Direction::kForward;
+};
+constexpr std::array kLibraryOperations = {
+    LibraryOperation{"gemm"},
+    LibraryOperation{"gemm_fwd"},
+    LibraryOperation{"gemm_bwd", LibraryKernel::kGemm, Direction::kBackward},
+    LibraryOperation{"grouped_gemm_fwd", LibraryKernel::kGrouped},
+    LibraryOperation{"grouped_gemm_bwd", LibraryKernel::kGrouped, Direction::kBackward},
+    LibraryOperation{"attention_fwd", LibraryKernel::kAttention},
+    LibraryOperation{"attention_bwd", LibraryKernel::kAttention, Direction::kBackward}};
+
+std::string format_of(const std::string& published) {
+  const auto* const known = std::ranges::find(kLibraryFormats, published, &LibraryFormat::theirs);
+  if (known == kLibraryFormats.end()) {
+    throw RefusedRow{"feature unsupported: format " + published};
+  }
+  return std::string(known->ours);
+}
+
+LibraryOperation operation_of(const std::string& published) {
+  const auto* const known =
+      std::ranges::find(kLibraryOperations, published, &LibraryOperation::theirs);
+  if (known == kLibraryOperations.end()) {
+    throw RefusedRow{"feature unsupported: operation " + published};
+  }
+  return *known;
+}
+
+// Averages and tuned kernels stand in the table without a shape or without a time.
+void need(const ForeignRow& row, std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    if (!row.has(key)) {
+      throw RefusedRow{"input missing: no " + std::string(key)};
+    }
+  }
+}
+
+void need_shape(const ForeignRow& row, LibraryKernel kernel) {
+  need(row, {"latency_us"});
+  switch (kernel) {
+    case LibraryKernel::kGemm:
+      return need(row, {"M", "N", "K"});
+    case LibraryKernel::kGrouped:
+      return need(row, {"groups", "M", "N", "K"});
+    case LibraryKernel::kAttention:
+      return need(row, {"batch", "seq", "heads_q", "heads_kv", "head_dim_qk", "head_dim_v"});
+  }
+}
+
+// Of M tokens (of each of `groups` experts), K inputs and N outputs.
+struct ProductExtents {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::optional<std::int64_t> groups;
+};
+
+Record product(const ProductExtents& size, std::string_view pass, const std::string& dtype) {
+  Record record = {{"kind", size.groups ? "grouped_gemm" : "gemm"}};
+  if (size.groups) {
+    record["groups"] = *size.groups;
+    record["m_total"] = *size.groups * size.m;
+  } else {
+    record["m"] = size.m;
+  }
+  record["n"] = size.n;
+  record["k"] = size.k;
+  record["dtype"] = dtype;
+  record["pass"] = std::string(pass);
+  return record;
+}
+
+// dX of M x K sums over N, dW of N x K over M; grouped products keep M and name the pass.
+Record input_gradient(const ProductExtents& size, const std::string& dtype) {
+  return product({size.m, size.k, size.n, size.groups}, "dgrad", dtype);
+}
+Record weight_gradient(const ProductExtents& size, const std::string& dtype) {
+  return size.groups ? product(size, "wgrad", dtype)
+                     : product({size.n, size.k, size.m, {}}, "wgrad", dtype);
+}
+
+// Both operands of a forward are converted before it: rows of M and of N, each of K values.
+Record conversion(const ProductExtents& size, const std::string& dtype) {
+  const std::int64_t groups = size.groups.value_or(1);
+  return {{"kind", "memory_bound"},
+          {"op", dtype == "fp8_block" ? "quantize_block" : "quantize"},
+          {"rows", groups * (size.m + size.n)},
+          {"cols", size.k}};
+}
+
+void add_product(MappingReader& fields, const LibraryOperation& operation, const std::string& dtype,
+                 Record& record) {
+  ProductExtents size;
+  size.m = fields.required_count("M", kExtent);
+  size.n = fields.required_count("N", kExtent);
+  size.k = fields.required_count("K", kExtent);
+  if (operation.kernel == LibraryKernel::kGrouped) {
+    size.groups = fields.required_count("groups", kExtent);
+  }
+  const bool converts =
+      fields.optional_text("library").find("quantisation included") != std::string::npos;
+  if (operation.direction == Direction::kForward) {
+    record["operator"] = product(size, "fwd", dtype);
+    if (converts) {
+      record["before"] = conversion(size, dtype);
+    }
+    return;
+  }
+  if (converts) {
+    throw RefusedRow{"feature unsupported: which operands a backward converts is not stated"};
+  }
+  record["before"] = input_gradient(size, dtype);
+  record["operator"] = weight_gradient(size, dtype);
+}
+
+void add_attention(MappingReader& fields, const LibraryOperation& operation,
+                   const std::string& dtype, Record& record) {
+  if (dtype != "bf16") {
+    throw RefusedRow{"feature unsupported: attention in " + dtype};
+  }
+  record["operator"] = {{"kind", "attention"},
+                        {"batch", fields.required_count("batch", kExtent)},
+                        {"seq", fields.required_count("seq", kExtent)},
+                        {"heads", fields.required_count("heads_q", kExtent)},
+                        {"kv_heads", fields.required_count("heads_kv", kExtent)},
+                        {"d_qk", fields.required_count("head_dim_qk", kExtent)},
+                        {"d_v", fields.required_count("head_dim_v", kExtent)},
+                        {"causal", fields.optional_count("causal", 1, kZeroOrOne) == 1},
+                        {"dtype", dtype},
+                        {"pass", operation.direction == Direction::kForward ? "fwd" : "bwd"}};
+}
+
+}  // namespace
+
+void read_library_kernel(ForeignRow& row, std::vector<Record>& records) {
+  const std::string gpu = required_gpu(row.text("sku"), row.profiles);
+  const std::string dtype = format_of(row.text("dtype"));
+  const LibraryOperation operation = operation_of(row.text("op"));
+  need_shape(row, operation.kernel);
+  MappingReader fields = row.fields();
+  Record record = {{"gpu", gpu}};
+  if (operation.kernel == LibraryKernel::kAttention) {
+    add_attention(fields, operation, dtype, record);
+  } else {
+    add_product(fields, operation, dtype, record);
+  }
+  const double time = fields.required_number("latency_us", kMeasuredMicroseconds);
+  fields.report_missing();
+  record["measured"] = {{"time_s", time * kMicrosecond}};
+  record["group"] = gpu + " " + row.text("library") + " " + row.text("op");
+  record["source"] = row.text("source");
+  record["notes"] = row.text("version") + "; " + row.text("case");
+  record["hold_out"] = row.text("case");
+  records.push_back(std::move(record));
+}
+
+}  // namespace stepcast
