@@ -159,11 +159,13 @@ class Search {
     }
   }
 
-  // In the order of the library: its tiles, each with its splits.
+  // In the order of the library: its tiles, each with its splits. A kernel that has one tile takes it
+  // for whatever there is.
   void list_candidates() {
     const double most_groups = 2.0 * machine_.units;
+    const bool has_smaller = library_.tiles.size() > 1;
     for (const MacroTile& tile : library_.tiles) {
-      if (oversized(tile.rows, problem_.m) || oversized(tile.cols, problem_.n)) {
+      if (has_smaller && (oversized(tile.rows, problem_.m) || oversized(tile.cols, problem_.n))) {
         continue;
       }
       const double tiles =

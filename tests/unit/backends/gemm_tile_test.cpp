@@ -288,6 +288,19 @@ TEST_CASE("a grouped product on Hopper has one tile, whatever it fills of it", "
   CHECK(term(price(half, device), "k_loop") == nearly(term(price(full, device), "k_loop")));
 }
 
+// Rows of 16 and of 100 fill parts of the one tile of 256 rows, and take as long as one that is
+// full.
+TEST_CASE("a grouped product on CDNA 3 takes its one tile for a few rows too", "[unit]") {
+  const DeviceSpec device = test::shipped_gpu("mi300x");
+  const auto time = [&](std::int64_t rows) {
+    return price(GroupedGemm{.groups = 32, .m_total = 32 * rows, .n = 4096, .k = 7168}, device)
+        .duration.value();
+  };
+  CHECK(time(16) > 0.0);
+  CHECK(time(16) <= time(100));
+  CHECK(time(100) == Approx(time(256)).epsilon(0.25));
+}
+
 TEST_CASE("a grouped product on Hopper reads rows again that the cache does not hold", "[unit]") {
   // 16 tiles of rows fill the 16 units; of two columns of tiles the second reads all rows again.
   DeviceSpec device = round_device("sm90");
