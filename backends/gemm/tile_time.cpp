@@ -159,8 +159,8 @@ class Search {
     }
   }
 
-  // In the order of the library: its tiles, each with its splits. A kernel that has one tile takes it
-  // for whatever there is.
+  // In the order of the library: its tiles, each with its splits. A kernel that has one tile takes
+  // it for whatever there is.
   void list_candidates() {
     const double most_groups = 2.0 * machine_.units;
     const bool has_smaller = library_.tiles.size() > 1;

@@ -57,7 +57,7 @@ struct ErrorPriors {
   // with its own rates and efficiencies; H200 and H800, and parts of other dies
   // (tests/unit/hardware/generic_part_test.cpp).
   double same_die = 0.03;
-  double other_die = 0.14;
+  double other_die = 0.16;
   double spread_runs = 4.0;
   double centre_runs = 2.0;
   double within_source = 0.2;  // rho, the correlation of runs of one source
