@@ -34,6 +34,10 @@ record() {
 for name in attention_in_graphs collectives duty gemm_bf16 gemm_fp8 grouped_gemm memory_bound sustained; do
   record "h200/$name.jsonl" "h200/$name.jsonl"
 done
+# Of kernels by library those of 16 bits that Primus-Turbo timed on MI300X.
+awk 'NR == 1 || /^MI300X,Primus-Turbo (flash_attn \(AITER|gemm bf16 \(hipBLASLt|grouped_gemm bf16,)/' \
+  "$measured/published/amd_kernels.csv" >"$folder/amd_kernels.csv"
+record published/amd_kernels.csv mi300x_kernels.jsonl "$folder/amd_kernels.csv"
 record h200/steps.jsonl h200_steps.jsonl
 record stacks_2026_11/torchtitan_steps.jsonl torchtitan_trainer.jsonl
 # Of the published runs those of pretraining whose settings are stated (grades A and B), the first of each
