@@ -420,11 +420,11 @@ class ExperimentWriter {
     constexpr std::array<std::string_view, 3> kNotes = {
         "every batch has the full length; files do not say how long samples are",
         "packed to the full length, all of which attention sees; no file has samples' lengths, "
-        "with "
-        "which scaled_dot_product_attention takes a tensor for a mask and 3 to 4 times as long",
+        "with which scaled_dot_product_attention takes a tensor for a mask and 3 to 4 times as "
+        "long",
         "joined to the full length, all of which attention sees; no file has samples' lengths, "
-        "with "
-        "which scaled_dot_product_attention takes a tensor for a mask and 3 to 4 times as long"};
+        "with which scaled_dot_product_attention takes a tensor for a mask and 3 to 4 times as "
+        "long"};
     settings_.assume("training.documents", "none",
                      std::string(kNotes.at(static_cast<std::size_t>(run_.packing))));
   }

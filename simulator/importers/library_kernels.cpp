@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,8 +62,16 @@ LibraryOperation operation_of(const std::string& published) {
   return *known;
 }
 
+using Key = std::string_view;
+constexpr std::array kTime = {Key("latency_us")};
+constexpr std::array kProductShape = {Key("M"), Key("N"), Key("K")};
+constexpr std::array kGroupedShape = {Key("groups"), Key("M"), Key("N"), Key("K")};
+constexpr std::array kAttentionShape = {Key("batch"),    Key("seq"),         Key("heads_q"),
+                                        Key("heads_kv"), Key("head_dim_qk"), Key("head_dim_v")};
+constexpr std::array kRemarks = {Key("version"), Key("case"), Key("note")};
+
 // Averages and tuned kernels stand in the table without a shape or without a time.
-void need(const ForeignRow& row, std::initializer_list<std::string_view> keys) {
+void need(const ForeignRow& row, std::span<const std::string_view> keys) {
   for (const std::string_view key : keys) {
     if (!row.has(key)) {
       throw RefusedRow{"input missing: no " + std::string(key)};
@@ -72,14 +80,14 @@ void need(const ForeignRow& row, std::initializer_list<std::string_view> keys) {
 }
 
 void need_shape(const ForeignRow& row, LibraryKernel kernel) {
-  need(row, {"latency_us"});
+  need(row, kTime);
   switch (kernel) {
     case LibraryKernel::kGemm:
-      return need(row, {"M", "N", "K"});
+      return need(row, kProductShape);
     case LibraryKernel::kGrouped:
-      return need(row, {"groups", "M", "N", "K"});
+      return need(row, kGroupedShape);
     case LibraryKernel::kAttention:
-      return need(row, {"batch", "seq", "heads_q", "heads_kv", "head_dim_qk", "head_dim_v"});
+      return need(row, kAttentionShape);
   }
 }
 
@@ -166,6 +174,16 @@ void add_attention(MappingReader& fields, const LibraryOperation& operation,
                         {"pass", operation.direction == Direction::kForward ? "fwd" : "bwd"}};
 }
 
+std::string joined_texts(ForeignRow& row, std::span<const std::string_view> keys) {
+  std::string text;
+  for (const std::string_view key : keys) {
+    if (row.has(key)) {
+      text += (text.empty() ? "" : "; ") + row.text(key);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 void read_library_kernel(ForeignRow& row, std::vector<Record>& records) {
@@ -185,8 +203,8 @@ void read_library_kernel(ForeignRow& row, std::vector<Record>& records) {
   record["measured"] = {{"time_s", time * kMicrosecond}};
   record["group"] = gpu + " " + row.text("library") + " " + row.text("op");
   record["source"] = row.text("source");
-  record["notes"] = row.text("version") + "; " + row.text("case");
-  record["hold_out"] = row.text("case");
+  record["notes"] = joined_texts(row, kRemarks);
+  record["hold_out"] = row.has("case") ? row.text("case") : joined_texts(row, kAttentionShape);
   records.push_back(std::move(record));
 }
 

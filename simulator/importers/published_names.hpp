@@ -74,10 +74,9 @@ struct SourceSoftware {
 //                 which rows have from the source's MFU, are left as they are
 //     tensor parallelism   none: no tp_plan reaches from_pretrained (trl/scripts/sft.py), so that
 //                 ranks of a group hold and compute the same, and tokens count once for each
-//   Primus-Turbo's ladder of Qwen3-30B-A3B says behind "variant:" what exchanges tokens, on how
-//   many
-//                 compute units ("num_cu 160"), and that routing is even: Primus sends all choices
-//                 of a token to one rank
+//   Primus-Turbo's ladder of Qwen3-30B-A3B says behind "variant:" what exchanges tokens,
+//                 on how many compute units ("num_cu 160"), and that routing is even: Primus sends
+//                 all choices of a token to one rank
 //   GB300 against VR200, Megatron Bridge: presets whose dispatcher the remark changes ("alltoall
 //                 dispatcher"); what it calls a fallback runs attention that no kernel fuses, and
 //                 no graphs

@@ -146,9 +146,12 @@ void take_base(const HostSpec& base, SourcedReader& reader, HostSpec& host) {
   host.sources.insert(base.sources.begin(), base.sources.end());
 }
 
-}  // namespace
+// Whether a host may be of a base: the base itself may not, so that no chain of them comes back to
+// where it began.
+enum class BaseAllowed { kNo, kYes };
 
-HostSpec load_host(const std::filesystem::path& file, const SourceTable& shared_sources) {
+HostSpec read_host(const std::filesystem::path& file, const SourceTable& shared_sources,
+                   BaseAllowed allowed) {
   const ConfigNode root = load_config(file);
   Diagnostics diagnostics;
   MappingReader top(root, "", diagnostics);
@@ -163,15 +166,25 @@ HostSpec load_host(const std::filesystem::path& file, const SourceTable& shared_
   if (base.empty()) {
     read_constants<HostSpec>(reader, host_tables::kConstants, host);
   } else {
-    const std::filesystem::path other = file.parent_path() / (base + ".yaml");
-    if (other == file || !std::filesystem::exists(other)) {
-      throw ConfigError(reader.reader().location("base"), "names no other host: '" + base + "'");
+    const Location where = reader.reader().location("base");
+    if (allowed == BaseAllowed::kNo) {
+      throw ConfigError(where, "is that of a host which is itself a base: give it all numbers");
     }
-    take_base(load_host(other, shared_sources), reader, host);
+    const std::filesystem::path other = file.parent_path() / (base + ".yaml");
+    if (base == host.name || !std::filesystem::exists(other)) {
+      throw ConfigError(where, "names no other host: '" + base + "'");
+    }
+    take_base(read_host(other, shared_sources, BaseAllowed::kNo), reader, host);
   }
   reader.finish();
   diagnostics.throw_if_any();
   return host;
+}
+
+}  // namespace
+
+HostSpec load_host(const std::filesystem::path& file, const SourceTable& shared_sources) {
+  return read_host(file, shared_sources, BaseAllowed::kYes);
 }
 
 }  // namespace stepcast

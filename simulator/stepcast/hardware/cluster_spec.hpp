@@ -60,8 +60,8 @@ struct HostSpec {
 };
 
 // Reads a host's profile: all numbers, or the `base` beside it that has them with how many times as
-// long this one takes for all that is a time (`slower`). Throws ConfigError with all of its
-// problems.
+// long this one takes for all that is a time (`slower`); a base has no base itself. Throws
+// ConfigError with all of its problems.
 HostSpec load_host(const std::filesystem::path& file, const SourceTable& shared_sources);
 
 // In a rail-optimised network the NICs of one place in their nodes share a leaf switch.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/hardware/cluster_spec.hpp"
 
+#include <fstream>
+
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/experiment.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "text_file.hpp"
 
 namespace stepcast::host_spec_test {
 namespace {
@@ -34,6 +37,39 @@ TEST_CASE("Every shipped host is read, and every number says where it is from", 
     CHECK(host.unit_backward > host.unit_forward);
     CHECK(host.provenance.size() >= 13);
   }
+}
+
+TEST_CASE("A host of a base takes longer for all calls, and its memory is as fast", "[unit]") {
+  const HostSpec base = load_named_host("xeon_pytorch_2_11", test::data_root(), kHere);
+  const HostSpec host = load_named_host("grace_pytorch_2_11", test::data_root(), kHere);
+  CHECK(host.eager_call.value() == Approx(1.25 * base.eager_call.value()));
+  CHECK(host.unit_backward.value() == Approx(1.25 * base.unit_backward.value()));
+  CHECK(host.core_memory == base.core_memory);
+  CHECK(host.update_cores == base.update_cores);
+}
+
+// A base that had a base could lead back to where it began.
+TEST_CASE("A host's base is another one, and has all numbers itself", "[unit]") {
+  const std::string rest = "title: T\nframework: F\nslower: {value: 2, assumed: a}\n";
+  const auto problem = [&](const std::string& base_of_first, const std::string& base_of_second) {
+    const test::TextFile first("first.yaml", "");
+    const test::TextFile second("second.yaml", "");
+    const auto write = [&](const std::filesystem::path& file, const std::string& base) {
+      const auto name_of = [](const std::filesystem::path& of) { return of.stem().string(); };
+      const std::string named = base == "first" ? name_of(first.path()) : name_of(second.path());
+      std::ofstream(file) << "name: " << name_of(file) << "\nbase: " << named << "\n" << rest;
+    };
+    write(first.path(), base_of_first);
+    write(second.path(), base_of_second);
+    try {
+      (void)load_host(first.path(), {});
+      return std::string();
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+  };
+  CHECK_THAT(problem("first", "first"), test::contains_text("names no other host"));
+  CHECK_THAT(problem("second", "first"), test::contains_text("is itself a base"));
 }
 
 TEST_CASE("An unknown host is an error with the nearest name", "[unit]") {
