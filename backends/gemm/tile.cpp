@@ -163,7 +163,7 @@ class TileGemm final : public GemmModel {
       return priced_sequentially(op, context);
     }
     GemmProblem problem = problem_of(op);
-    const KernelLibrary library = grouped_library(context.device, op.dtype, problem.m, problem.n);
+    const KernelLibrary library = grouped_library(context.device, op, problem.m, problem.n);
     if (library.cache_share) {
       problem.compulsory +=
           read_again(problem, library.tiles.front(), *library.cache_share, context);

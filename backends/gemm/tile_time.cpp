@@ -39,7 +39,8 @@ class LeastTime {
         memory_(kJustBelow * memory_time(problem, machine)),
         products_(counts.products()),
         prologue_(machine.prologue_each_wave ? 0.0 : machine.prologue_cycles),
-        prologue_per_wave_(machine.prologue_each_wave ? machine.prologue_cycles : 0.0),
+        prologue_per_wave_((machine.prologue_each_wave ? machine.prologue_cycles : 0.0) +
+                           machine.tile_cycles),
         overlap_(machine.epilogue_overlap) {}
 
   // Of `tiles` tiles of a product, by the constants of a split.
@@ -289,14 +290,33 @@ KernelLibrary kernel_library(const DeviceSpec& device, Dtype dtype) {
           kernels.splits_inner, kernels.overlaps_tiles,      std::nullopt};
 }
 
-KernelLibrary grouped_library(const DeviceSpec& device, Dtype dtype, double rows, double cols) {
-  KernelLibrary library = kernel_library(device, dtype);
-  const std::optional<GroupedKernel>& grouped = device.architecture.gemm.grouped;
+namespace {
+
+// The kernel for groups of products in a format; none where they run as other products do.
+const GroupedKernel* grouped_kernel(const GemmLibrary& library, Dtype dtype) {
   const bool sixteen_bits = dtype == Dtype::kBf16 || dtype == Dtype::kFp16;
-  if (grouped && sixteen_bits && std::min(rows, cols) > grouped->above) {
+  const bool eight_bits = dtype == Dtype::kFp8;
+  const auto of = [](const std::optional<GroupedKernel>& kernel) {
+    return kernel ? &*kernel : nullptr;
+  };
+  return sixteen_bits ? of(library.grouped) : eight_bits ? of(library.grouped_8bit) : nullptr;
+}
+
+}  // namespace
+
+KernelLibrary grouped_library(const DeviceSpec& device, const GroupedGemm& op, double rows,
+                              double cols) {
+  KernelLibrary library = kernel_library(device, op.dtype);
+  const GroupedKernel* const grouped = grouped_kernel(device.architecture.gemm, op.dtype);
+  if (grouped != nullptr && std::min(rows, cols) > grouped->above) {
     library.tiles = std::span(&grouped->tile, 1);
     library.clusters = library.clusters.first(std::min<std::size_t>(3, library.clusters.size()));
     library.cache_share = grouped->cache_share;
+    library.loop_rate = grouped->loop_rate;
+    if (op.pass == GemmPass::kWgrad) {
+      library.loop_rate = grouped->gradient_loop_rate;
+      library.tile_cycles = grouped->gradient_cycles;
+    }
   }
   return library;
 }
@@ -344,15 +364,16 @@ GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& librar
   machine.units = real(context.compute_units);
   machine.clock = context.clock;
   machine.peak_rate = peak;
-  machine.rate = peak * efficiency * share_of(problem.alignment, gemm);
-  machine.cache_rate = gemm.cache_rate * real(device.compute_units);
-  machine.port_rate = gemm.port_rate;
-  machine.local_rate = device.local_memory.bandwidth;
+  machine.rate = library.loop_rate * (peak * efficiency * share_of(problem.alignment, gemm));
+  machine.cache_rate = library.loop_rate * (gemm.cache_rate * real(device.compute_units));
+  machine.port_rate = library.loop_rate * gemm.port_rate;
+  machine.local_rate = library.loop_rate * device.local_memory.bandwidth;
   machine.epilogue_rate = gemm.epilogue_rate;
   machine.epilogue_overlap = library.overlaps ? gemm.epilogue_overlap : 0.0;
   machine.prologue_each_wave = !library.overlaps;
   machine.receives_whole = library.receives_whole;
   machine.prologue_cycles = gemm.prologue_cycles;
+  machine.tile_cycles = library.tile_cycles;
   machine.hbm_rate = gemm.hbm_share * device.hbm.peak;
   machine.hbm_latency = gemm.hbm_latency;
   machine.split_latency = gemm.split_latency;
@@ -417,7 +438,8 @@ GemmTime gemm_time(const GemmProblem& problem, const GemmMachine& machine, const
   time.waves = grid.groups / machine.units;
   time.matrix_cycles = Flops(grid.group_steps * 2.0 * area * step_elements) / machine.peak_rate;
   const double prologues = machine.prologue_each_wave ? waves : 1.0;
-  time.prologue = prologues * machine.prologue_cycles / machine.clock;
+  time.prologue =
+      (prologues * machine.prologue_cycles + waves * machine.tile_cycles) / machine.clock;
   time.load_bound = loop.bound == Bound::kCache;
   time.k_loop = loop.cycles / machine.clock;
   time.epilogue = (waves * epilogue - hidden) / machine.clock;

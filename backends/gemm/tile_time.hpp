@@ -8,8 +8,8 @@
 //                            multiplies with what either holds, the bytes that it loads itself
 //               local memory bytes of both operands / its bandwidth
 //   k loop  = max(waves * steps * step, groups * steps * bytes / what the cache feeds to all units)
-//   core    = prologue (of each wave, if tiles do not overlap) + k loop + waves * epilogue - what
-//             the next K loop hides of it
+//   core    = prologue (of each wave, if tiles do not overlap) + waves * what a kernel's tiles take
+//             before they multiply + k loop + waves * epilogue - what the next K loop hides of it
 //   time    = launch + start-up + max(core, HBM) + reduction of the partial sums of splits
 //
 // A cluster loads one operand together: the cache sends it once. All members of groups of unequal
@@ -50,14 +50,17 @@ struct KernelLibrary {
   // Of the cache, that holds rows until a persistent kernel of groups comes to the next columns;
   // nothing where the kernel is no such one.
   std::optional<double> cache_share;
+  double loop_rate = 1.0;    // share of the rates of products and loads that its K loop keeps
+  double tile_cycles = 0.0;  // that each tile takes before its first product
 };
 
 // The library that serves products of a format: block-scaled ones may have one of their own. It
 // looks at the tiles of `device`.
 KernelLibrary kernel_library(const DeviceSpec& device, Dtype dtype);
 
-// For groups of products with a mean of `rows` x `cols` results, in one kernel.
-KernelLibrary grouped_library(const DeviceSpec& device, Dtype dtype, double rows, double cols);
+// For groups of products of a pass with a mean of `rows` x `cols` results, in one kernel.
+KernelLibrary grouped_library(const DeviceSpec& device, const GroupedGemm& op, double rows,
+                              double cols);
 
 // Where rows start: at multiples of the 16 bytes that asynchronous copies load at once, of the 4
 // that are the least they load, or between.
@@ -101,6 +104,7 @@ struct GemmMachine {
   BytesPerCycle epilogue_rate{1.0};  // of one unit
   double epilogue_overlap = 0.0;
   double prologue_cycles = 0.0;
+  double tile_cycles = 0.0;  // of each wave, besides
   bool prologue_each_wave = false;
   bool receives_whole = true;  // each of a cluster receives both operands whole
   BytesPerSecond hbm_rate{1.0};

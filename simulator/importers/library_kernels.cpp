@@ -37,10 +37,12 @@ struct LibraryOperation {
   Direction direction = Direction::kForward;
 };
 constexpr std::array kLibraryOperations = {
-    LibraryOperation{"gemm"},
-    LibraryOperation{"gemm_fwd"},
+    LibraryOperation{"gemm"}, LibraryOperation{"gemm_fwd"},
     LibraryOperation{"gemm_bwd", LibraryKernel::kGemm, Direction::kBackward},
     LibraryOperation{"grouped_gemm_fwd", LibraryKernel::kGrouped},
+    // Forward products of experts, into and out of their feed-forward.
+    LibraryOperation{"grouped_gemm_up", LibraryKernel::kGrouped},
+    LibraryOperation{"grouped_gemm_down", LibraryKernel::kGrouped},
     LibraryOperation{"grouped_gemm_bwd", LibraryKernel::kGrouped, Direction::kBackward},
     LibraryOperation{"attention_fwd", LibraryKernel::kAttention},
     LibraryOperation{"attention_bwd", LibraryKernel::kAttention, Direction::kBackward}};

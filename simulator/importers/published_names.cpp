@@ -28,7 +28,9 @@ constexpr std::array kModels = {
     Word{"GPT-2 XL 1.5B", "gpt2_xl"},
     Word{"GPT-3-175B", "gpt3_175b"},
     Word{"GPT-3-5B", "gpt3_5b"},
+    Word{"DeepSeek-V4-Flash", "deepseek_v4_flash"},
     Word{"GPT-OSS-120B", "gpt_oss_120b"},
+    Word{"GPT-OSS-20B", "gpt_oss_20b"},
     Word{"Grok-1-314B", "grok1_nemo"},
     Word{"InternLM-7B", "internlm_7b"},
     Word{"Llama-2-70B", "llama2_70b"},
@@ -115,6 +117,7 @@ struct PublishedFramework {
 constexpr auto kFrameworks = std::to_array<PublishedFramework>({
     {"torchtitan", "", "torchtitan"},
     {"primus", "", "primus_turbo"},
+    {"primus megatron", "te fp8 hybrid, delayed scaling; turbo off", "primus_legacy"},
     {"primus megatron", "", "primus_turbo"},
     {"primus/megatron", "", "primus_turbo"},
     {"megatron-lm/primus", "", "primus_turbo"},
@@ -233,11 +236,13 @@ struct Publisher {
 constexpr auto kPublishers = std::to_array<Publisher>({
     {"amd-maxtext-slurm", {"maxtext-slurm"}},
     {"amd-primus-dsv4 amd-primus-moe-package amd-primus-moe-package-2 amd-primus-pipeline "
-     "amd-primus-projection gdn-1b-tuning-guide primus-commit-log primus-fla-parity "
-     "primus-gptoss20b-mlperf primus-maxtext-commits primus-maxtext-mi325x-memory "
+     "amd-primus-projection gdn-1b-tuning-guide primus-fla-parity primus-maxtext-commits "
+     "primus-maxtext-mi325x-memory "
      "primus-mlperf-examples primus-qwen3-235b-lora primus-v4-routing",
      {"Primus"}},
     {"primus-turbo-qwen3-ladder", {"Primus", false, {}, SourceFigures::kPrimusLadder}},
+    {"primus-commit-log", {"Primus", false, {}, SourceFigures::kPrimusCommits}},
+    {"primus-gptoss20b-mlperf", {"Primus", false, {}, SourceFigures::kPrimusGptOss}},
     {"colossalai-readme", {"ColossalAI"}},
     {"deepseek-v3-readme", {"DeepSeek-V3"}},
     {"google-gpu-recipes", {"gpu-recipes"}},

@@ -82,7 +82,18 @@ struct SourceSoftware {
 //                 no graphs
 //   Megatron Bridge's library recipes, without a performance preset: what rows leave out is as
 //   those have it (source_figures.cpp)
-enum class SourceFigures { kAsStated, kTrlBenchmark, kBridgeLibrary, kBridgeMatrix, kPrimusLadder };
+//   Primus' commit messages: DeepSeek-V4 as its configuration of that model has it; dispatcher and
+//                 routing by the row's remark
+//   Primus' notes on GPT-OSS in MLPerf: one change a row by its remark, each on top of those before
+enum class SourceFigures {
+  kAsStated,
+  kTrlBenchmark,
+  kBridgeLibrary,
+  kBridgeMatrix,
+  kPrimusLadder,
+  kPrimusCommits,
+  kPrimusGptOss
+};
 
 struct PublishedSource {
   // Who published: releases, branches and reports of one project are one source, whose runs share

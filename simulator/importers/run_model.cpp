@@ -194,7 +194,9 @@ RunModel from_shipped(StatedObject& figures, const std::string& name, const Mode
   write_other(figures.count("num_layers"), own.layers, changes, "layers");
   write_other(figures.count("hidden"), own.hidden, changes, "hidden_size");
   write_other(figures.count("vocab"), own.vocabulary, changes, "vocabulary");
-  write_other(std::optional(figures.count("mtp_layers").value_or(0)), own.mtp_layers, changes,
+  // A list that names each layer's compression holds those of multi-token prediction too.
+  const std::int64_t unsaid = own.attention.compression.ratios.empty() ? 0 : own.mtp_layers;
+  write_other(std::optional(figures.count("mtp_layers").value_or(unsaid)), own.mtp_layers, changes,
               "mtp_layers");
   if (own.max_positions > 0 && sequence_length > own.max_positions) {
     changes["max_positions"] = sequence_length;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What sources mean where they are silent, or by figures that their rows take for others
 // (SourceFigures of published_names.hpp).
+#include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
@@ -104,6 +106,76 @@ void read_ladder(StatedObject& row, RunSoftware& software, Record& assumed) {
   }
   software.changes["expert_exchange"] = exchange;
   assumed.push_back("plan.dispatcher deepep, with its units and routing: by its remark");
+  // Primus' images since v26.4 set NVTE_CK_IS_V3_ATOMIC_FP32=0 and NVTE_CK_USES_BWD_V3=1.
+  if (mentions(remark, "attention te ck")) {
+    software.changes["attention"] = "aiter_a16";
+    assumed.push_back("software.attention aiter_a16: Transformer Engine in Primus' image");
+  }
+  // Its last rungs run the configuration of the branch, with all that the ones before added.
+  if (mentions(remark, "lever config alone")) {
+    software.changes["rope_in_qk_norm"] = true;
+    assumed.push_back("software.rope_in_qk_norm: the branch's own configuration");
+  }
+}
+
+// --- Primus' commit messages ---------------------------------------------------------------------
+
+// DeepSeek-V4 by examples/megatron/configs/MI355X/deepseek_v4_flash-BF16-pretrain.yaml (fd1eeabb),
+// where a row says nothing else.
+void take_v4_configuration(StatedObject& row, RunSoftware& software, Record& training,
+                           Record& assumed) {
+  const std::string remark = ascii::lower_case(row.text("notes"));
+  if (mentions(remark, "megamoe (") || mentions(remark, "dispatcher megamoe")) {
+    throw RefusedRow{"feature unsupported: MegaMoE, an exchange inside the experts' products"};
+  }
+  software.changes["dispatcher"] = "deepep";
+  software.changes["sparse_attention"] = "triton";
+  Record exchange = {{"num_sms", 80}};
+  if (mentions(remark, "forced even")) {
+    exchange["routing"] = "round_robin_forced";
+  } else if (mentions(remark, "forced uniform")) {
+    exchange["routing"] = "uniform";
+  }
+  software.changes["expert_exchange"] = exchange;
+  training["recompute"] = "full";
+  assumed.push_back(
+      "training.recompute full, sparse_attention triton, DeepEP on 80 units: Primus' configuration "
+      "of the model");
+}
+
+// --- Primus' notes on GPT-OSS --------------------------------------------------------------------
+
+// A row of this ladder by the letters and the number behind "mi355x-" in its name.
+struct Rung {
+  std::string_view series;
+  int from = 0;  // the first that has it
+};
+bool has_change(std::string_view name, std::initializer_list<Rung> rungs) {
+  const std::size_t at = name.rfind('-');
+  const std::string_view step = name.substr(at == std::string_view::npos ? 0 : at + 1);
+  return std::ranges::any_of(rungs, [step](const Rung& rung) {
+    const std::optional<std::int64_t> number = step.starts_with(rung.series)
+                                                   ? leading_number(step.substr(rung.series.size()))
+                                                   : std::nullopt;
+    return number && *number >= rung.from;
+  });
+}
+
+// Gradients are searched for what is no number but from c2 on, and reduced in fp32 but in b10, b11
+// and from c4 on; the r series came after both. All of them add gradients up outside of products: a
+// trace of the source has that at a quarter of all kernels' time.
+void read_gpt_oss(StatedObject& row, RunSoftware& software, Record& assumed) {
+  const std::string name = row.text("id");
+  software.changes["accumulates_in_gemm"] = false;
+  software.changes["checks_gradients"] = !has_change(name, {{"c", 2}, {"r", 0}});
+  if (has_change(name, {{"b", 10}, {"c", 4}, {"r", 0}})) {
+    software.changes["gradient_reduce"] = "bf16";
+  }
+  const std::string remark = row.text("notes");
+  if (mentions(remark, "fused residual+RMSNorm V")) {
+    software.changes["residual_in_norm"] = true;
+  }
+  assumed.push_back("checks, format of gradients and residuals: the changes that its source lists");
 }
 
 }  // namespace
@@ -122,6 +194,13 @@ void settle_figures(StatedObject& row, const RunModel& model, RunSoftware& softw
       return read_matrix(row, software, assumed);
     case SourceFigures::kPrimusLadder:
       return read_ladder(row, software, assumed);
+    case SourceFigures::kPrimusCommits:
+      if (mentions(row.object("model").text("name"), "DeepSeek-V4-Flash")) {
+        take_v4_configuration(row, software, training, assumed);
+      }
+      return;
+    case SourceFigures::kPrimusGptOss:
+      return read_gpt_oss(row, software, assumed);
   }
 }
 

@@ -271,6 +271,13 @@ GroupedKernel read_grouped(SourcedReader reader) {
   kernel.tile.cols = static_cast<double>(read_side(reader, "cols"));
   kernel.above = reader.number("above", kRows);
   kernel.cache_share = reader.number("cache_share", kFraction);
+  kernel.loop_rate = reader.optional_number("loop_rate", limits::kShare).value_or(1.0);
+  kernel.gradient_loop_rate = kernel.loop_rate;
+  if (std::optional<SourcedReader> gradient = reader.optional_mapping("weight_gradient")) {
+    kernel.gradient_loop_rate = gradient->number("loop_rate", limits::kShare);
+    kernel.gradient_cycles = gradient->number("tile_cycles", Range<double>{0.0, 1e6});
+    gradient->finish();
+  }
   reader.finish();
   return kernel;
 }
@@ -302,6 +309,9 @@ GemmLibrary read_gemm_library(SourcedReader reader) {
   }
   if (std::optional<SourcedReader> grouped = reader.optional_mapping("grouped")) {
     library.grouped = read_grouped(std::move(*grouped));
+  }
+  if (std::optional<SourcedReader> grouped = reader.optional_mapping("grouped_8bit")) {
+    library.grouped_8bit = read_grouped(std::move(*grouped));
   }
   library.roofline_tiles = read_roofline_tiles(reader);
   if (reader.has("roofline_tiles") && library.roofline_tiles.empty()) {

@@ -118,6 +118,12 @@ struct GroupedKernel {
   MacroTile tile;
   double above = 0.0;
   double cache_share = 0.5;  // of the cache, that holds rows until the next columns come
+  double loop_rate = 1.0;    // share of the rates of products and loads that the K loop keeps
+  // Of gradients of weights, whose inner dimension is the rows of a group and differs from group to
+  // group: the share that their K loop keeps, and the cycles that each tile
+  // takes besides, before its first product.
+  double gradient_loop_rate = 1.0;
+  double gradient_cycles = 0.0;
 };
 
 struct RooflineTile {
@@ -129,7 +135,9 @@ struct RooflineTile {
 struct GemmLibrary {
   GemmKernels dense;
   std::optional<GemmKernels> block_scaled;  // of products with a scale for each block of operands
-  std::optional<GroupedKernel> grouped;     // of 16-bit products, where there is a kernel apart
+  // Of products in 16 bits, and in 8 with a scale a tensor, where there is a kernel apart.
+  std::optional<GroupedKernel> grouped;
+  std::optional<GroupedKernel> grouped_8bit;
   std::vector<RooflineTile> roofline_tiles;
 };
 

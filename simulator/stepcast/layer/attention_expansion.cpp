@@ -141,7 +141,8 @@ class AttentionExpander {
                             build_.adapters({kQkv, kQ, kK, kV}),
                         software().norm);
     query_key_value(rows, q, k, v);
-    if (model().positions == Positions::kRope) {
+    const bool turned_by_norm = software().rope_in_qk_norm && a.qk_norm != QkNorm::kNone;
+    if (model().positions == Positions::kRope && !turned_by_norm) {
       const std::int64_t turned =
           a.rope_head_dim > 0 ? (q + k) / heads().qk_dim * a.rope_head_dim : q + k;
       build_.memory_bound(OpId::kAttentionRope, rope_kind(), rows, turned, software().rope);

@@ -24,6 +24,7 @@ void host_settings(Settings& host) {
   host.number("calls", &HostWork::calls, Range<double>{0.0, 100.0});
   host.flag("functional_collectives", &HostWork::functional_collectives);
   host.flag("unit_hooks", &HostWork::unit_hooks);
+  host.flag("launches_block", &HostWork::launches_block);
   host.count("reads_per_exchange", &HostWork::reads_per_exchange, {0, 1'000});
   host.quantity("step", &HostWork::step, kHostTime);
   host.quantity("micro_batch", &HostWork::micro_batch, kHostTime);
@@ -88,6 +89,7 @@ void kernel_settings(Settings& software) {
   software.choice("sparse_attention", &SoftwareSpec::sparse_attention);
   software.choice("rope", &SoftwareSpec::rope);
   software.choice("rope_form", &SoftwareSpec::rope_form);
+  software.flag("rope_in_qk_norm", &SoftwareSpec::rope_in_qk_norm);
   software.choice("ring_attention", &SoftwareSpec::ring_attention);
   software.choice("quantize", &SoftwareSpec::quantize);
   software.choice("fast_accumulation", &SoftwareSpec::fast_accumulation);

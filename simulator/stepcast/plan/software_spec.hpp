@@ -164,6 +164,8 @@ struct HostWork {
   double calls = 1.0;  // eager calls for each that a plain module makes: what wraps it in Python
   bool functional_collectives = false;  // exchanges of tokens are operators of the framework
   bool unit_hooks = false;              // FSDP2 gathers and reduces in hooks around its units
+  // CUDA_LAUNCH_BLOCKING=1: the host launches a kernel when the one before it has ended.
+  bool launches_block = false;
   std::int64_t reads_per_exchange = 1;  // where the host has to know how many rows arrive
   // While the device waits: once a step, for loss scale, norms, logging; and once a micro-batch,
   // for data, and for reads that empty the queue of launches, behind which it fills again.
@@ -314,6 +316,9 @@ struct SoftwareSpec {
   std::optional<Implementation> mixer_passes;
   Implementation rope = Implementation::kFused;
   RopeForm rope_form = RopeForm::kReal;
+  // One kernel takes heads out of the merged projection, normalises queries and keys and turns
+  // them, for models that do both, over one pass of what a norm reads and writes.
+  bool rope_in_qk_norm = false;
   // Of attention over parts of the keys, divided among ranks by a ring or a gather. Fused: kernels
   // merge what they find with what is there, and gradients of keys and values are reduced in 16
   // bits (Transformer Engine). Compiled and eager: PyTorch's context_parallel, which merges and

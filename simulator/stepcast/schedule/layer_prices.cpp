@@ -260,6 +260,9 @@ class LayerPricer {
       host_waits(ops, tasks);
       host_waits_for_clamp(ops, tasks);
     }
+    if (software.host.launches_block && !software.cuda_graph) {
+      std::ranges::for_each(tasks, [](StreamTask& task) { task.host_waits = true; });
+    }
     const bool delays = software.ep_overlap && software.delays_weight_gradients &&
                         direction == Direction::kBackward;
     if (!plan.passes_keys_round() && !delays) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tile model of matrix products on a machine of round numbers: 16 units of 4096 FLOP a clock at
 // 1 GHz, so that a cycle is a nanosecond and a K step of a 256 x 128 tile 1024 of them.
+#include <cmath>
 #include <string>
 
 #include "backends/builtin_backends.hpp"
@@ -312,6 +313,25 @@ TEST_CASE("a grouped product on Hopper reads rows again that the cache does not 
   const double once = price(op, device).energy.value();
   CHECK(once == nearly(2.0 * (4096.0 * 1024 + 2 * 512 * 1024 + 4096.0 * 512)));
   CHECK(without_cache - once == nearly(2.0 * 4096 * 1024));
+}
+
+// 64 tiles of 128 x 256 on 16 units are four waves.
+TEST_CASE(
+    "a kernel of groups may keep a share of the rates, and start each tile of a gradient late",
+    "[unit]") {
+  DeviceSpec device = round_device("sm90");
+  GroupedGemm op{.groups = 2, .m_total = 4096, .n = 1024, .k = 2048};
+  const OpCost whole = price(op, device);
+  device.architecture.gemm.grouped->loop_rate = 0.5;
+  CHECK(term(price(op, device), "k_loop") == nearly(2.0 * term(whole, "k_loop")));
+  op.pass = GemmPass::kWgrad;
+  const OpCost gradient = price(op, device);
+  device.architecture.gemm.grouped->gradient_cycles = 1e6;
+  const double waves = std::ceil(gradient.tiling.waves);
+  CHECK(term(price(op, device), "prologue") - term(gradient, "prologue") ==
+        nearly(waves * 1e6 / kClock.value()));
+  op.dtype = Dtype::kFp8;  // has no kernel of its own here
+  CHECK(term(price(op, device), "prologue") == nearly(term(gradient, "prologue")));
 }
 
 TEST_CASE("of tiles that all wait for HBM the one with the least to do is taken", "[unit]") {

@@ -75,4 +75,58 @@ TEST_CASE("Presets capture whole steps of experts with scales of blocks, not wit
   CHECK_FALSE(experiment_of(row).software.cuda_graph);
 }
 
+namespace {
+
+nlohmann::json primus_row(const std::string& key, const std::string& model, const std::string& id) {
+  return {{"id", id},
+          {"family", "moe"},
+          {"source", {{"key", key}}},
+          {"model", {{"name", model}}},
+          {"hardware", {{"gpu", "MI355X"}, {"gpus_per_node", 8}, {"num_gpus", 8}}},
+          {"parallel", {{"ep", 8}, {"dp", 8}, {"zero", 1}}},
+          {"train",
+           {{"seq_len", 4096},
+            {"mbs", 1},
+            {"gbs", 64},
+            {"dtype", "bf16"},
+            {"framework", "Primus Megatron"}}},
+          {"measured", {{"step_time_s", 1.0}}}};
+}
+
+}  // namespace
+
+TEST_CASE("Primus' DeepSeek-V4 is the shipped model with what its configuration says", "[unit]") {
+  nlohmann::json row = primus_row("primus-commit-log", "DeepSeek-V4-Flash", "x");
+  row["notes"] = "routing forced even; variant: dispatcher DeepEP";
+  const Experiment run = experiment_of(row);
+  CHECK_FALSE(run.model.attention.compression.ratios.empty());
+  CHECK(run.training.recompute.kind == RecomputeKind::kFull);
+  CHECK(run.plan.exchange.dispatcher == Dispatcher::kDeepEp);
+  row["notes"] = "routing forced even; variant: dispatcher MegaMoE (fused)";
+  CHECK(test::run_of(row).skipped ==
+        "feature unsupported: MegaMoE, an exchange inside the experts' products");
+}
+
+TEST_CASE("Primus' notes on GPT-OSS change one thing a row", "[unit]") {
+  const auto run = [](const std::string& rung, const std::string& notes = "") {
+    nlohmann::json row =
+        primus_row("primus-gptoss20b-mlperf", "GPT-OSS-20B", "gptoss20b-mi355x-" + rung);
+    row["train"]["framework"] = "Primus Megatron (TE FP8 hybrid, delayed scaling; Turbo off)";
+    row["notes"] = notes;
+    return experiment_of(row);
+  };
+  const Experiment base = run("b0");
+  CHECK(base.software.name == "primus_legacy");
+  CHECK(base.model.attention.sinks);
+  CHECK(base.software.checks_gradients);
+  CHECK(base.software.gradient_reduce == Bytes(4));
+  CHECK(run("b11").software.gradient_reduce == Bytes(2));
+  CHECK(run("c1").software.checks_gradients);
+  CHECK_FALSE(run("c2").software.checks_gradients);
+  CHECK(run("c3").software.gradient_reduce == Bytes(4));
+  CHECK(run("c4").software.gradient_reduce == Bytes(2));
+  CHECK_FALSE(run("r2").software.residual_in_norm);
+  CHECK(run("r3", "fused residual+RMSNorm V2").software.residual_in_norm);
+}
+
 }  // namespace stepcast::source_figures_test

@@ -436,5 +436,19 @@ TEST_CASE("Documents that a tensor masks cost every pair, repeated heads and the
   CHECK(!core().mask_tensor);
 }
 
+TEST_CASE("A norm of queries and keys may turn them too, for models that have one", "[unit]") {
+  Sample sample = test::dense_sample();
+  sample.model.positions = Positions::kRope;
+  sample.software.rope_in_qk_norm = true;
+  const auto turns = [&] {
+    return works_of<MemoryBound>(expand_layer(sample.context(), {}).forward,
+                                 name(OpId::kAttentionRope))
+        .size();
+  };
+  CHECK(turns() == 1);
+  sample.model.attention.qk_norm = QkNorm::kHead;
+  CHECK(turns() == 0);
+}
+
 }  // namespace
 }  // namespace stepcast::layer_expansion_test

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/layer_prices.hpp"
 
+#include <algorithm>
+
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
@@ -98,6 +100,31 @@ TEST_CASE("a transpose that another kernel writes is no launch", "[case]") {
   // qkv, o, gate and up, down: x and the weight forward, dy backward.
   CHECK((launching(sample).forward - bf16.forward).value() == nearly(8.0));
   CHECK((launching(sample).backward - bf16.backward).value() == nearly(4.0));
+}
+
+TEST_CASE("Launches that block leave the device nothing to run ahead of its host", "[case]") {
+  const ClusterSpec cluster = cluster_of(test::shipped_gpu("h100_sxm"), 1);
+  const CostModel cost = default_cost_model();
+  Sample sample = test::dense_sample();
+  sample.software.host.kernel = Seconds(1e-6);
+  sample.software.host.launches_block = true;
+  const auto waiting = [&] {
+    const ExpansionContext expansion = sample.context();
+    const StepTasks tasks =
+        price_step(step_operators(expansion), {expansion, cluster, cost, Hertz(1.4e9)});
+    std::ptrdiff_t waits = 0;
+    std::size_t all = 0;
+    for (const LayerTasks& layer : tasks.layers) {
+      for (const TaskList* list : {&layer.forward, &layer.backward}) {
+        waits += std::ranges::count_if(*list, &StreamTask::host_waits);
+        all += list->size();
+      }
+    }
+    return static_cast<double>(waits) / static_cast<double>(all);
+  };
+  CHECK(waiting() == 1.0);
+  sample.software.cuda_graph = true;  // which is launched as a whole
+  CHECK(waiting() == 0.0);
 }
 
 // The host of a dispatcher that counts on the device is idle until what arrived is known, and only
