@@ -152,6 +152,12 @@ class Refusals {
       add("model.parallel_blocks", "true", "its attention comes before the feed-forward block",
           "take false");
     }
+    if (model.embedding_norm) {
+      add("model.embedding_norm", "true", "its layers read the embedding as it is", "take false");
+    }
+    if (!model.norm_weight) {
+      add("model.norm_weight", "false", "its norms have a gain", "take true");
+    }
     if (model.norms_per_layer != 2) {
       add("model.norms_per_layer", std::to_string(model.norms_per_layer),
           "its layers have a norm before each block", "take 2");

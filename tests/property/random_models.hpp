@@ -86,13 +86,19 @@ class RandomModel {
     sometimes(4, "norm", draw_.any({"rmsnorm", "layernorm"}));
     sometimes(4, "tied_embeddings", "true");
     sometimes(8, "head_bias", "true");
+    sometimes(8, "norm_weight", "false");
+    sometimes(8, "embedding_norm", "true");
     // Streams and blocks of residuals need one norm before each of two blocks.
     if (draw_.one_in(4)) {
       const std::string key = draw_.any({"residual_streams", "residual_block"});
       add(key, draw_.any({"2", "4", "12"}));
     } else {
-      sometimes(6, "norms_per_layer", draw_.any({"1", "2", "4"}));
-      sometimes(8, "parallel_blocks", "true");
+      const bool parallel = draw_.one_in(8);
+      sometimes(6, "norms_per_layer",
+                parallel ? draw_.any({"1", "2", "4"}) : draw_.any({"2", "4"}));
+      if (parallel) {
+        add("parallel_blocks", "true");
+      }
     }
     sometimes(4, "mtp_layers", draw_.any({"1", "2"}));
   }

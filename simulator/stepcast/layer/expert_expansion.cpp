@@ -269,7 +269,7 @@ OpId ExpertLayer::input_maker() const {
       return id;
     }
   }
-  return context_.model.parallel_blocks ? OpId::kAttentionNorm : OpId::kMlpNorm;
+  return shares_norm(context_.model) ? OpId::kAttentionNorm : OpId::kMlpNorm;
 }
 
 void ExpertLayer::save_input() {

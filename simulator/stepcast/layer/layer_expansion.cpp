@@ -75,7 +75,7 @@ class LayerExpander {
                   model().residual_streams * hidden(), context_.stream_element());
     }
     read_residuals(kind_.kept_residuals + (kind_.opens_residual_block ? 1 : 0));
-    if (!model().parallel_blocks) {
+    if (!shares_norm(model())) {
       using enum ParameterRole;
       norm(OpId::kMlpNorm, TensorId::kMlpNormOutput,
            kind_.moe ? std::vector{kRouter, kExpert, kMlp} : std::vector{kMlp});
@@ -183,7 +183,7 @@ class LayerExpander {
     using enum LoraTarget;
     build_.gradient_sum(OpId::kMlpGradientSum, rows,
                         (apart ? 2 : 1) + build_.adapters({kGateUp, kGate, kUp}), software().norm);
-    const OpId reads = model().parallel_blocks ? OpId::kAttentionNorm : OpId::kMlpNorm;
+    const OpId reads = shares_norm(model()) ? OpId::kAttentionNorm : OpId::kMlpNorm;
     {
       const BlockBuilder::SharedInput beside(build_);
       first_products(rows, width, apart);
@@ -296,6 +296,9 @@ BlockOps expand_embedding(const ExpansionContext& context) {
   build.memory_bound(OpId::kEmbedding, MemoryBoundKind::kEmbedding, context.tokens(),
                      context.model.hidden, Implementation::kFused, context.stream_element());
   build.leave_tensor_parallel(OpId::kEmbeddingTpOut);
+  if (context.model.embedding_norm) {
+    build.norm(OpId::kEmbeddingNorm, context.sequence_tokens());
+  }
   if (context.training.dropout) {
     build.memory_bound(OpId::kEmbeddingDropout, MemoryBoundKind::kDropout,
                        context.sequence_tokens(), context.model.hidden, context.software.norm);

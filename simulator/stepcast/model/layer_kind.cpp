@@ -43,6 +43,10 @@ std::int64_t ffn_hidden_of(const ModelSpec& model, LayerKind kind) {
   return kind.moe ? 0 : model.mlp.ffn_hidden.of_layer(kind.widths_of);
 }
 
+bool shares_norm(const ModelSpec& model) {
+  return model.parallel_blocks && model.norms_per_layer == 1;
+}
+
 bool feeds_forward(const ModelSpec& model, LayerKind kind) {
   return kind.moe || ffn_hidden_of(model, kind) > 0;
 }

@@ -186,7 +186,8 @@ std::int64_t stream_elements(const ModelSpec& model) {
 }  // namespace
 
 ParameterTensor norm_tensor(const ModelSpec& model, std::string_view name, std::int64_t width) {
-  return {name, ParameterRole::kNorm, width * (model.norm_bias ? 2 : 1)};
+  return {name, ParameterRole::kNorm,
+          width * ((model.norm_weight ? 1 : 0) + (model.norm_bias ? 1 : 0))};
 }
 
 ParameterTensor whole_tensor(std::string_view name, ParameterRole role, std::int64_t inputs,

@@ -253,9 +253,16 @@ void read_blocks(MappingReader& reader, ModelSpec& model) {
     reader.error("positions", "is learned, so 'max_positions' must be given");
   }
   model.norm = reader.optional_choice<NormKind>("norm", kNorms, NormKind::kRmsNorm);
-  model.norm_bias = reader.optional_flag("norm_bias").value_or(model.norm == NormKind::kLayerNorm);
-  model.norms_per_layer = reader.optional_count("norms_per_layer", 2, {1, 4});
+  model.norm_weight = reader.optional_flag("norm_weight").value_or(true);
+  model.norm_bias = reader.optional_flag("norm_bias")
+                        .value_or(model.norm == NormKind::kLayerNorm && model.norm_weight);
+  model.embedding_norm = reader.optional_flag("embedding_norm").value_or(false);
   model.parallel_blocks = reader.optional_flag("parallel_blocks").value_or(false);
+  model.norms_per_layer =
+      reader.optional_count("norms_per_layer", model.parallel_blocks ? 1 : 2, {1, 4});
+  if (model.norms_per_layer == 1 && !model.parallel_blocks) {
+    reader.error("norms_per_layer", "is 1, which needs 'parallel_blocks: true'; give 2 or 4");
+  }
   model.tied_embeddings = reader.optional_flag("tied_embeddings").value_or(false);
   model.head_bias = reader.optional_flag("head_bias").value_or(false);
   model.residual_streams = reader.optional_count("residual_streams", 1, {1, 64});

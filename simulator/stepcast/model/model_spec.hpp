@@ -127,9 +127,13 @@ struct ModelSpec {
   Positions positions = Positions::kRope;
   std::int64_t max_positions = 0;  // rows of the learned table
   NormKind norm = NormKind::kRmsNorm;
+  bool norm_weight = true;  // false: norms without a gain (OLMo, arXiv 2402.00838)
   bool norm_bias = false;
+  bool embedding_norm = false;       // a norm behind the embedding (BLOOM, arXiv 2211.05100)
   std::int64_t norms_per_layer = 2;  // 4 with norms before and after each block
-  bool parallel_blocks = false;      // attention and feed-forward read the same norm
+  // Attention and feed-forward read the layer's input, through one norm where norms_per_layer is 1
+  // (GPT-J) or through one each (GPT-NeoX).
+  bool parallel_blocks = false;
   bool tied_embeddings = false;
   bool head_bias = false;
   AttentionSpec attention;
@@ -182,6 +186,8 @@ LayerKind mtp_layer_kind(const ModelSpec& model);
 // without experts.
 AttentionHeads heads_of(const ModelSpec& model, LayerKind kind);
 std::int64_t ffn_hidden_of(const ModelSpec& model, LayerKind kind);
+// Whether attention and feed-forward of a layer read the output of one norm.
+bool shares_norm(const ModelSpec& model);
 // Whether the layer has a feed-forward, of experts or without.
 bool feeds_forward(const ModelSpec& model, LayerKind kind);
 // The heads of its attention, one of each kind where layers differ.

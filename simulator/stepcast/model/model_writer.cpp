@@ -158,10 +158,14 @@ void write_blocks(YAML::Emitter& out, const ModelSpec& model) {
   out << YAML::Key << "positions" << YAML::Value << text_of(model.positions, kPositions);
   write_unless(0, out, "max_positions", model.max_positions);
   out << YAML::Key << "norm" << YAML::Value << text_of(model.norm, kNorms);
-  if (model.norm_bias != (model.norm == NormKind::kLayerNorm)) {
+  if (!model.norm_weight) {
+    out << YAML::Key << "norm_weight" << YAML::Value << false;
+  }
+  if (model.norm_bias != (model.norm == NormKind::kLayerNorm && model.norm_weight)) {
     out << YAML::Key << "norm_bias" << YAML::Value << model.norm_bias;
   }
-  write_unless(2, out, "norms_per_layer", model.norms_per_layer);
+  write_if(out, "embedding_norm", model.embedding_norm);
+  write_unless(model.parallel_blocks ? 1 : 2, out, "norms_per_layer", model.norms_per_layer);
   write_unless(1, out, "residual_streams", model.residual_streams);
   write_unless(0, out, "residual_block", model.residual_block);
   write_if(out, "parallel_blocks", model.parallel_blocks);

@@ -159,6 +159,7 @@ namespace stepcast {
   ROW(kTpRelayout, "tp.relayout")                                                 \
   ROW(kEmbedding, "embedding")                                                    \
   ROW(kEmbeddingTpOut, "embedding.tp_out")                                        \
+  ROW(kEmbeddingNorm, "embedding.norm")                                           \
   ROW(kEmbeddingDropout, "embedding.dropout")                                     \
   ROW(kHeadNorm, "head.norm")                                                     \
   ROW(kHeadTpIn, "head.tp_in")                                                    \

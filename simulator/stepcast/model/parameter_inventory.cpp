@@ -80,7 +80,9 @@ void add_adapters(ParameterList& list, const ModelSpec& model, LayerKind kind,
   }
 }
 
+// Without tensors that hold nothing: norms that have no weights are none.
 ParameterList marked(ParameterList list, const TrainedWeights& weights) {
+  std::erase_if(list, [](const ParameterTensor& tensor) { return tensor.elements == 0; });
   for (ParameterTensor& tensor : list) {
     tensor.frozen = !weights.trains(tensor.role);
     tensor.packed =
@@ -122,6 +124,9 @@ ParameterList embedding_parameters(const ModelSpec& model, const TrainedWeights&
                                       Bias::kNone, model.vocabulary)};
   if (model.positions == Positions::kLearned) {
     list.push_back(whole_tensor("positions", kRole, model.hidden, model.max_positions));
+  }
+  if (model.embedding_norm) {
+    list.push_back(norm_tensor(model, "embedding_norm", model.hidden));
   }
   return marked(std::move(list), weights);
 }

@@ -58,7 +58,8 @@ using ParameterList = std::vector<ParameterTensor>;
 // Whether a matrix has one: Bias{mlp.bias}.
 enum class Bias : bool { kNone, kOne };
 
-// The gain of a norm over `width` values, and its bias where the model's norms have one.
+// The gain of a norm over `width` values and its bias, where the model's norms have them; of no
+// element where they have neither.
 ParameterTensor norm_tensor(const ModelSpec& model, std::string_view name, std::int64_t width);
 // A matrix that every tensor-parallel rank holds.
 ParameterTensor whole_tensor(std::string_view name, ParameterRole role, std::int64_t inputs,

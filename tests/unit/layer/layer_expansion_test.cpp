@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/layer/layer_expansion.hpp"
 
+#include <algorithm>
+
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
@@ -59,6 +61,25 @@ TEST_CASE("a dense layer has the GEMMs of the Llama paper", "[unit]") {
   CHECK(shape(gemms[4]) == std::vector<std::int64_t>{1024, 4096, 1024});
   CHECK(shape(gemms[6]) == std::vector<std::int64_t>{1024, 1024, 4096});
   CHECK(works_of<Attention>(ops.forward).size() == 1);
+}
+
+TEST_CASE("parallel blocks run behind one norm or one each, and an embedding may have one",
+          "[unit]") {
+  Sample sample = test::dense_sample();
+  const auto norms = [](const OpList& ops) {
+    return std::ranges::count_if(ops, [](const Op& op) {
+      return op.id == OpId::kAttentionNorm || op.id == OpId::kMlpNorm ||
+             op.id == OpId::kEmbeddingNorm;
+    });
+  };
+  CHECK(norms(expand_layer(sample.context(), {}).forward) == 2);
+  CHECK(norms(expand_embedding(sample.context()).forward) == 0);
+  sample.model.parallel_blocks = true;
+  CHECK(norms(expand_layer(sample.context(), {}).forward) == 2);
+  sample.model.norms_per_layer = 1;
+  CHECK(norms(expand_layer(sample.context(), {}).forward) == 1);
+  sample.model.embedding_norm = true;
+  CHECK(norms(expand_embedding(sample.context()).forward) == 1);
 }
 
 TEST_CASE("copies of q, k and v run around attention in both directions", "[unit]") {

@@ -53,10 +53,11 @@ bool same(const std::optional<MoeSpec>& a, const std::optional<MoeSpec>& b) {
 bool same(const ModelSpec& a, const ModelSpec& b) {
   const auto key = [](const ModelSpec& s) {
     return std::tuple(s.name, s.title, s.family, s.source, s.note, s.hidden, s.layers, s.vocabulary,
-                      s.positions, s.max_positions, s.norm, s.norm_bias, s.norms_per_layer,
-                      s.parallel_blocks, s.tied_embeddings, s.head_bias, s.mlp.ffn_hidden,
-                      s.mlp.gated, s.mlp.bias, s.mtp_layers, s.published.total, s.published.active,
-                      s.published.source, s.residual_streams, s.residual_block);
+                      s.positions, s.max_positions, s.norm, s.norm_weight, s.norm_bias,
+                      s.embedding_norm, s.norms_per_layer, s.parallel_blocks, s.tied_embeddings,
+                      s.head_bias, s.mlp.ffn_hidden, s.mlp.gated, s.mlp.bias, s.mtp_layers,
+                      s.published.total, s.published.active, s.published.source, s.residual_streams,
+                      s.residual_block);
   };
   return key(a) == key(b) && same(a.attention, b.attention) && same(a.moe, b.moe) &&
          a.mixers == b.mixers;
@@ -78,7 +79,8 @@ TEST_CASE("every shipped model is called as its file, and its text reads back to
 TEST_CASE("every optional part of a model survives its text", "[unit]") {
   const std::string everything =
       "name: \"no\"\ntitle: \"a: b\"\nhidden_size: 64\nlayers: 4\nvocabulary: 1000\n"
-      "positions: learned\nmax_positions: 128\nnorm: layernorm\nnorm_bias: false\n"
+      "positions: learned\nmax_positions: 128\nnorm: layernorm\nnorm_weight: false\n"
+      "norm_bias: true\nembedding_norm: true\n"
       "norms_per_layer: 4\nparallel_blocks: true\ntied_embeddings: true\nhead_bias: true\n"
       "attention: {heads: 8, kv_heads: 2, head_dim: 16, v_head_dim: 8, qk_norm: full,\n"
       "  qkv_bias: true, output_bias: true, output_gate: true, sinks: true, sliding_window: 32,\n"
@@ -111,6 +113,23 @@ TEST_CASE("published counts need to say where they are published", "[unit]") {
   CHECK_THAT(fault_of(kSmall + "published: {total: 5, source: \"\"}\n"),
              contains_text("'published.source'"));
   CHECK_THAT(fault_of(kSmall + "published: {total: 5}\n"), contains_text("needs the key 'source'"));
+}
+
+// Layers of 64, 4 heads of 16 and a feed-forward of 256: a norm is 64 values of weight, and as many
+// of bias where it is layernorm.
+TEST_CASE("norms count as they stand: without weights, behind the embedding, shared", "[unit]") {
+  const auto total = [](const std::string& more) {
+    return count_parameters(model_from(kSmall + more)).total;
+  };
+  const std::int64_t layers = model_from(kSmall).layers;
+  const std::int64_t usual = total("");
+  CHECK(usual - total("norm_weight: false\n") == (2 * layers + 1) * 64);
+  CHECK(total("norm: layernorm\nnorm_weight: false\n") == total("norm_weight: false\n"));
+  CHECK(total("embedding_norm: true\n") - usual == 64);
+  CHECK(usual - total("parallel_blocks: true\n") == layers * 64);
+  CHECK(total("parallel_blocks: true\nnorms_per_layer: 2\n") == usual);
+  CHECK_THAT(fault_of(kSmall + "norms_per_layer: 1\n"),
+             contains_text("needs 'parallel_blocks: true'"));
 }
 
 TEST_CASE("a model without a name is refused, or its text would not read back", "[unit]") {
