@@ -81,6 +81,7 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
       : text_(text),
         place_(text, source.line),
         file_(std::make_shared<const std::string>(source.file)),
+        most_keys_(source.most_keys),
         diagnostics_(&diagnostics) {}
 
   bool null() override { return add(empty_at(here(), ConfigNode::Kind::kNull)); }
@@ -96,8 +97,14 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     }
     return add_scalar(std::move(number));
   }
+  // Where the text has no quotes, one of Python's numbers stands there (strict_json).
   bool string(std::string& value) override {
-    ConfigNode text = scalar_at(here(), std::move(value));
+    const std::size_t start = token_start();
+    const ConfigPlace place = here();
+    if (start < text_.size() && text_[start] != '"') {
+      return add(scalar_at(place, std::string(text_.substr(start, after_last_ - start))));
+    }
+    ConfigNode text = scalar_at(place, std::move(value));
     text.quoted = true;
     return add(std::move(text));
   }
@@ -113,7 +120,7 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
       diagnostics_->error({*file_, place_.line(), place_.column()},
                           "duplicate key '" + shown(name) + "'; keep one of them");
     }
-    too_many_ = object.keys.size() > kMostJsonKeys;
+    too_many_ = object.keys.size() > most_keys_;
     object.pending = {std::move(name), place_.line(), place_.column(), {}};
     return !too_many_;
   }
@@ -142,9 +149,11 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   // Only blanks, commas and colons lie between the token before and this one. The parser reads one
   // character beyond a number, which is none of the next token's.
   void move_to_token() {
-    const std::size_t start = text_.find_first_not_of(" \t\r\n,:", after_last_);
-    place_.move_to(std::min(start, text_.size()));
+    place_.move_to(std::min(token_start(), text_.size()));
     after_last_ = taken_;
+  }
+  [[nodiscard]] std::size_t token_start() const {
+    return text_.find_first_not_of(" \t\r\n,:", after_last_);
   }
   ConfigPlace here() {
     move_to_token();
@@ -177,6 +186,7 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   std::string_view text_;
   PlaceCounter place_;
   std::shared_ptr<const std::string> file_;
+  std::size_t most_keys_;
   Diagnostics* diagnostics_;
   std::vector<Open> open_;
   ConfigNode root_;
@@ -186,6 +196,29 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   std::size_t position_ = 0;
   std::string fault_;
 };
+
+// The text with a string of the same length in the place of each of Python's numbers that JSON does
+// not have, so that every place in it stays.
+std::string strict_json(std::string_view text) {
+  std::string strict(text);
+  bool in_string = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\\' && in_string) {
+      ++at;
+    } else if (text[at] == '"') {
+      in_string = !in_string;
+    } else if (!in_string) {
+      for (const std::string_view number : {"NaN", "-Infinity", "Infinity"}) {
+        if (text.substr(at).starts_with(number)) {
+          strict[at] = strict[at + number.size() - 1] = '"';
+          at += number.size() - 1;
+          break;
+        }
+      }
+    }
+  }
+  return strict;
+}
 
 // What is wrong with the text as a whole, if anything.
 std::optional<Diagnostic> problem_of(const JsonTreeBuilder& builder, std::string_view text,
@@ -200,8 +233,8 @@ std::optional<Diagnostic> problem_of(const JsonTreeBuilder& builder, std::string
         "not JSON: " + shown(builder.fault(), 200) + "; correct the " + what + " here"};
   }
   if (builder.too_many()) {
-    return Diagnostic{start,
-                      "the " + what + " has more than " + std::to_string(kMostJsonKeys) + " keys"};
+    return Diagnostic{
+        start, "the " + what + " has more than " + std::to_string(source.most_keys) + " keys"};
   }
   if (builder.too_deep()) {
     return Diagnostic{start, "lists and objects are nested more than " +
@@ -293,16 +326,19 @@ nlohmann::ordered_json json_of(const ConfigNode& node) {
 std::optional<ConfigNode> parse_json_object(std::string_view text, const JsonSource& source,
                                             Diagnostics& diagnostics) {
   const Location start{source.file, source.line, 1};
-  if (text.size() > kLargestJson) {
+  if (text.size() > source.most_bytes) {
     diagnostics.error(start, "the " + std::string(source.what) + " has " +
                                  std::to_string(text.size()) + " bytes, more than " +
-                                 std::to_string(kLargestJson));
+                                 std::to_string(source.most_bytes));
     return std::nullopt;
   }
+  const std::string strict =
+      source.numbers == JsonNumbers::kPython ? strict_json(text) : std::string{};
+  const std::string_view parsed = source.numbers == JsonNumbers::kPython ? strict : text;
   JsonTreeBuilder builder(text, source, diagnostics);
   try {
-    nlohmann::json::sax_parse(CountingIterator(text.data(), builder.taken()),
-                              CountingIterator(text.data() + text.size(), nullptr), &builder);
+    nlohmann::json::sax_parse(CountingIterator(parsed.data(), builder.taken()),
+                              CountingIterator(parsed.data() + parsed.size(), nullptr), &builder);
   } catch (const nlohmann::json::exception& fault) {
     diagnostics.error(start, "not JSON: " + shown(without_prefix(fault.what()), 200));
     return std::nullopt;

@@ -21,11 +21,18 @@ inline constexpr std::size_t kLargestJson = 1U << 20U;  // bytes
 inline constexpr int kDeepestJson = 64;                 // levels of lists and objects
 inline constexpr std::size_t kMostJsonKeys = 10'000;    // of one object
 
+// Python's json writes NaN, Infinity and -Infinity, which JSON does not have. Read as scalars, they
+// are no numbers that a reader takes.
+enum class JsonNumbers { kStrict, kPython };
+
 // Where a text comes from, and what messages call it.
 struct JsonSource {
   std::string file;
   int line = 1;  // of its first character
   std::string_view what = "file";
+  std::size_t most_bytes = kLargestJson;
+  std::size_t most_keys = kMostJsonKeys;  // of one object
+  JsonNumbers numbers = JsonNumbers::kStrict;
 };
 
 // One line of a file with one JSON object a line.

@@ -79,5 +79,24 @@ TEST_CASE("a JSON text is one object of limited size and depth", "[unit]") {
   CHECK_THAT(fault_of(std::string(kLargestJson + 1, ' ')), contains_text("more than 1048576"));
 }
 
+// {"a": [0.0, Infinity], "b": -Infinity, "c": "NaN", "d": NaN, "e": 1}
+TEST_CASE("Python's numbers that JSON has not keep their place and are told from texts", "[unit]") {
+  const std::string text =
+      R"({"a": [0.0, Infinity], "b": -Infinity, "c": "NaN", "d": NaN, "e": 1})";
+  Diagnostics diagnostics;
+  const std::optional<ConfigNode> root =
+      parse_json_object(text, {.file = "a.json", .numbers = JsonNumbers::kPython}, diagnostics);
+  REQUIRE(root.has_value());
+  const ConfigNode& infinity = root->find("a")->items[1];
+  CHECK(infinity.text == "Infinity");
+  CHECK_FALSE(infinity.quoted);
+  CHECK(place(infinity.location()) == "a.json:1:13");
+  CHECK(root->find("b")->text == "-Infinity");
+  CHECK(root->find("c")->quoted);
+  CHECK(root->find("d")->text == "NaN");
+  CHECK(place(root->find("e")->location()) == "a.json:1:" + std::to_string(text.find('1') + 1));
+  CHECK_THAT(fault_of(text), contains_text("not JSON"));  // unless it is asked for
+}
+
 }  // namespace
 }  // namespace stepcast::json_node_test
