@@ -32,8 +32,8 @@ int run_import(const std::string& framework, const ImportOptions& options,
   return kDone;
 }
 
-int run_import_hf(const ImportOptions& options) {
-  write_file(options.output.out, Simulator::import_model({options.file}, options.name));
+int run_import_hf(const ImportOptions& options, const GlobalOptions& global) {
+  write_file(options.output.out, simulator_of(global).import_model({options.file}, options.name));
   return kDone;
 }
 
@@ -67,7 +67,7 @@ void add_import_framework(CLI::App& command, const Framework& framework,
   });
 }
 
-void add_import_hf(CLI::App& command, Run& run) {
+void add_import_hf(CLI::App& command, const GlobalOptions& global, Run& run) {
   CLI::App* hf = command.add_subcommand("hf", "a model file from a Hugging Face config.json");
   hf->footer("Example: stepcast import hf config.json --name mine --out mine.yaml");
   auto options = std::make_shared<ImportOptions>();
@@ -77,7 +77,7 @@ void add_import_hf(CLI::App& command, Run& run) {
   hf->add_option("--name", options->name,
                  "the model's name; left out: the file's, or its folder's if it is config.json");
   add_out_option(*hf, options->output.out);
-  on_choice(*hf, run, [options] { return run_import_hf(*options); });
+  on_choice(*hf, run, [options, &global] { return run_import_hf(*options, global); });
 }
 
 void add_import_records(CLI::App& command, const GlobalOptions& global, Run& run) {
@@ -144,7 +144,7 @@ void add_import(CLI::App& program, const GlobalOptions& global, Run& run) {
   for (const Framework& framework : Simulator::frameworks()) {
     add_import_framework(*command, framework, global, run);
   }
-  add_import_hf(*command, run);
+  add_import_hf(*command, global, run);
   add_import_records(*command, global, run);
 }
 

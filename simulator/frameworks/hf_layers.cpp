@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frameworks/hf_blocks.hpp"
@@ -66,16 +68,8 @@ void read_convolutions(MappingReader& fields, ModelSpec& model) {
   mixers.convolution->bias = fields.optional_flag("conv_bias").value_or(false);
 }
 
-void read_lfm2(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
-  read_gqa(fields, defaults.attention, model);
-  model.attention.qk_norm = QkNorm::kHead;
-  model.tied_embeddings = fields.optional_flag("tie_embedding").value_or(model.tied_embeddings);
-  read_convolutions(fields, model);
-}
-
 // 2/3 of the width that the file gives, rounded up to a multiple (Lfm2MLP of modeling_lfm2.py).
 std::int64_t adjusted_width(MappingReader& fields, std::int64_t width) {
-  width = count_of(fields, "block_ff_dim", {width, width}, kWidth);
   if (!fields.optional_flag("block_auto_adjust_ff_dim").value_or(true)) {
     return width;
   }
@@ -119,16 +113,6 @@ LinearAttentionSpec linear_of_qwen(MappingReader& fields) {
   return linear;
 }
 
-// The share of a head that positions turn, here or in the mapping of later versions.
-double rotary_share(MappingReader& fields) {
-  constexpr Range<double> kShare{1e-3, 1.0};
-  const double share = fields.optional_number("partial_rotary_factor", 0.25, kShare);
-  if (auto parameters = fields.optional_mapping("rope_parameters")) {
-    return parameters->optional_number("partial_rotary_factor", share, kShare);
-  }
-  return share;
-}
-
 // Kimi's own names; layers are counted from 1.
 void read_kimi_layers(MappingReader fields, ModelSpec& model) {
   LinearAttentionSpec linear;
@@ -147,26 +131,6 @@ void read_kimi_layers(MappingReader fields, ModelSpec& model) {
   } else {
     model.mixers.pattern.clear();
   }
-}
-
-MoeSpec experts_of_kimi(MappingReader& fields) {
-  MoeSpec moe;
-  moe.experts = fields.required_count("num_experts", kWidth);
-  moe.experts_per_token = fields.required_count("num_experts_per_token", kWidth);
-  moe.expert_ffn_hidden = fields.required_count("moe_intermediate_size", kWidth);
-  moe.shared_expert_ffn_hidden =
-      count_of(fields, "num_shared_experts", {}, {0, 1024}) * moe.expert_ffn_hidden;
-  moe.latent_hidden = count_of(fields, "routed_expert_hidden_size", {}, kWidthOrNone);
-  moe.router.score = fields.optional_text("moe_router_activation_func", "sigmoid") == "softmax"
-                         ? RouterScore::kSoftmax
-                         : RouterScore::kSigmoid;
-  moe.router.expert_bias = true;
-  if (moe.experts_per_token > moe.experts &&
-      fields.good({"num_experts", "num_experts_per_token"})) {
-    fields.error("num_experts_per_token",
-                 "must not exceed 'num_experts' (" + std::to_string(moe.experts) + ")");
-  }
-  return moe;
 }
 
 void read_compression(MappingReader& fields, ModelSpec& model) {
@@ -291,9 +255,8 @@ class DeciReader {
   const ModelSpec& model_;
 };
 
-}  // namespace
-
-void import_openelm(MappingReader& fields, const ClassDefaults& /*defaults*/, ModelSpec& model) {
+void read_openelm(HfFields& facts, ModelSpec& model) {
+  MappingReader& fields = facts.file();
   AttentionSpec& attention = model.attention;
   model.hidden = fields.required_count("model_dim", kWidth);
   model.layers = fields.required_count("num_transformer_layers", kLayers);
@@ -326,14 +289,15 @@ void import_openelm(MappingReader& fields, const ClassDefaults& /*defaults*/, Mo
   model.mlp.ffn_hidden = LayerCounts(widths, model.layers);
 }
 
-void import_nemotron_nas(MappingReader& fields, const ClassDefaults& /*defaults*/,
-                         ModelSpec& model) {
+void read_nemotron_nas(HfFields& facts, ModelSpec& model) {
+  MappingReader& fields = facts.file();
   model.hidden = fields.required_count("hidden_size", kWidth);
   model.layers = fields.required_count("num_hidden_layers", kLayers);
   model.vocabulary = fields.required_count("vocab_size", kVocabularySize);
   model.tied_embeddings = fields.optional_flag("tie_word_embeddings").value_or(false);
   model.attention.heads = fields.required_count("num_attention_heads", kWidth);
-  read_attention_bias(fields, model);
+  model.attention.qkv_bias = fields.optional_flag("attention_bias").value_or(false);
+  model.attention.output_bias = model.attention.qkv_bias;
   model.mlp.bias = fields.optional_flag("mlp_bias").value_or(false);
   const std::int64_t usual = model.hidden / std::max<std::int64_t>(1, model.attention.heads.same());
   model.attention.qk_head_dim = count_of(fields, "head_dim", {usual, usual}, kWidth);
@@ -364,104 +328,105 @@ void import_nemotron_nas(MappingReader& fields, const ClassDefaults& /*defaults*
   model.mlp.ffn_hidden = LayerCounts(widths, model.layers);
 }
 
-void import_qwen3_next(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
-  read_gqa(fields, defaults.attention, model);
-  read_attention_bias(fields, model);
-  AttentionSpec& attention = model.attention;
-  attention.qk_norm = QkNorm::kHead;
-  attention.output_gate = fields.optional_flag("attn_output_gate").value_or(true);
-  attention.rope_head_dim = std::max<std::int64_t>(
-      1,
-      static_cast<std::int64_t>(rotary_share(fields) * static_cast<double>(attention.qk_head_dim)));
-  read_linear_layers(fields, model);
+void read_qwen_linear(HfFields& fields, ModelSpec& model) {
+  read_linear_layers(fields.file(), model);
   if (model.mixers.has(Mixer::kLinearAttention)) {
-    model.mixers.linear_attention = linear_of_qwen(fields);
+    model.mixers.linear_attention = linear_of_qwen(fields.file());
   } else {
     model.mixers.pattern.clear();
   }
-  if (fields.has("num_experts")) {
-    MoeSpec moe = read_experts(fields, "num_experts", "moe_intermediate_size");
-    read_gated_shared_expert(fields, moe);
-    place_qwen_experts(fields, moe, model);
-  }
-  model.mtp_layers = count_of(fields, "mtp_num_hidden_layers", {}, kMtpLayers);
 }
 
-void import_kimi_linear(MappingReader& fields, const ClassDefaults& /*defaults*/,
-                        ModelSpec& model) {
-  read_mla(fields, model);
-  model.attention.output_gate = fields.optional_flag("mla_use_output_gate").value_or(false);
-  if (fields.optional_flag("mla_use_nope").value_or(false)) {
+void read_kimi_linear(HfFields& fields, ModelSpec& model) {
+  MappingReader& file = fields.file();
+  if (file.optional_flag("mla_use_nope").value_or(false)) {
     model.positions = Positions::kNone;
   }
-  if (auto linear = fields.optional_mapping("linear_attn_config")) {
+  if (auto linear = file.optional_mapping("linear_attn_config")) {
     read_kimi_layers(std::move(*linear), model);
   }
-  model.residual_block = count_of(fields, "attn_res_block_size", {}, kLayerOrNone);
-  place_deepseek_experts(fields, experts_of_kimi(fields), model);
-  model.mtp_layers = count_of(fields, "num_nextn_predict_layers", {}, kMtpLayers);
-}
-
-void read_hf_indexer(MappingReader& fields, ModelSpec& model) {
-  IndexerSpec indexer;
-  indexer.heads = fields.required_count("index_n_heads", kWidth);
-  indexer.head_dim = fields.required_count("index_head_dim", kWidth);
-  indexer.chosen = fields.required_count("index_topk", kWidth);
-  for (const std::string& type : fields.optional_texts("indexer_types")) {
-    if (type != "full") {
-      fields.error("indexer_types", "has '" + shown(type) +
-                                        "': layers that take the choice of another have no form "
-                                        "in a model file; supported is full");
-      break;
-    }
+  model.residual_block = count_of(file, "attn_res_block_size", {}, kLayerOrNone);
+  if (model.moe) {
+    model.moe->latent_hidden = count_of(file, "routed_expert_hidden_size", {}, kWidthOrNone);
   }
-  model.attention.indexer = indexer;
 }
 
-void import_deepseek_v4(MappingReader& fields, const ClassDefaults& /*defaults*/,
-                        ModelSpec& model) {
+void read_deepseek_v4(HfFields& fields, ModelSpec& model) {
+  MappingReader& file = fields.file();
   AttentionSpec& attention = model.attention;
   attention.kind = AttentionKind::kSharedKv;
   attention.kv_heads = 1;
-  attention.qk_head_dim = fields.required_count("head_dim", kWidth);
+  attention.qk_head_dim = file.required_count("head_dim", kWidth);
   attention.v_head_dim = attention.qk_head_dim;
-  attention.mla.q_lora_rank = fields.required_count("q_lora_rank", kWidth);
-  attention.mla.qk_rope_head_dim = fields.required_count("qk_rope_head_dim", kWidth);
-  attention.output_groups = fields.required_count("o_groups", kWidth);
-  attention.output_lora_rank = fields.required_count("o_lora_rank", kWidth);
-  attention.sliding_window = count_of(fields, "sliding_window", {.absent = 128}, kWidthOrNone);
+  attention.mla.q_lora_rank = fields.count(HfFact::kQLoraRank, kWidth);
+  attention.mla.qk_rope_head_dim = fields.count(HfFact::kQkRopeHeadDim, kWidth);
+  attention.output_groups = file.required_count("o_groups", kWidth);
+  attention.output_lora_rank = file.required_count("o_lora_rank", kWidth);
+  attention.sliding_window = fields.count(HfFact::kWindow, kWidthOrNone);
   attention.sinks = true;
   if (attention.output_groups > 0 && attention.heads % attention.output_groups != 0 &&
-      fields.good({"num_attention_heads", "o_groups"})) {
-    fields.error("o_groups",
-                 "must divide 'num_attention_heads' (" + std::to_string(attention.heads) + ")");
+      file.good({"num_attention_heads", "o_groups"})) {
+    file.error("o_groups",
+               "must divide 'num_attention_heads' (" + std::to_string(attention.heads) + ")");
   }
   read_hf_indexer(fields, model);
-  model.residual_streams = count_of(fields, "hc_mult", {.absent = 4, .null = 1}, {1, 64});
-  model.mtp_layers = count_of(fields, "num_nextn_predict_layers", {.absent = 1}, kMtpLayers);
-  read_compression(fields, model);
-  MoeSpec moe = read_experts(fields, "n_routed_experts", "moe_intermediate_size");
-  read_shared_experts(fields, moe);
-  moe.clamped_activation = true;
-  moe.router.score = RouterScore::kSqrtSoftplus;
-  moe.router.expert_bias = true;
-  model.moe = moe;
-}
-
-void import_lfm2(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
-  read_lfm2(fields, defaults, model);
-  model.mlp.ffn_hidden = adjusted_width(fields, model.mlp.ffn_hidden);
-}
-
-void import_lfm2_moe(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
-  read_lfm2(fields, defaults, model);
-  MoeSpec moe = read_experts(fields, "num_experts", "moe_intermediate_size");
-  moe.first_dense_layers = count_of(fields, "num_dense_layers", {.absent = 2}, kLayerOrNone);
-  moe.router.score = RouterScore::kSigmoid;
-  moe.router.expert_bias = fields.optional_flag("use_expert_bias").value_or(true);
-  if (moe.first_dense_layers < model.layers) {
-    model.moe = moe;
+  model.residual_streams = count_of(file, "hc_mult", {.absent = 4, .null = 1}, {1, 64});
+  read_compression(file, model);
+  if (model.moe) {
+    model.moe->router.score = RouterScore::kSqrtSoftplus;
   }
+}
+
+void read_lfm2(HfFields& fields, ModelSpec& model) {
+  read_convolutions(fields.file(), model);
+  model.mlp.ffn_hidden = adjusted_width(fields.file(), model.mlp.ffn_hidden);
+}
+
+void read_lfm2_moe(HfFields& fields, ModelSpec& model) { read_convolutions(fields.file(), model); }
+
+// modeling_falcon.py: its newer decoder has a norm for each of two parallel blocks unless it says
+// one, and its older one a norm for both where they are parallel.
+void read_falcon(HfFields& fields, ModelSpec& model) {
+  MappingReader& file = fields.file();
+  const bool newer = file.optional_flag("new_decoder_architecture").value_or(false);
+  const bool multi_query = file.optional_flag("multi_query").value_or(true);
+  model.parallel_blocks = newer || model.parallel_blocks;
+  if (newer) {
+    const std::int64_t heads = model.attention.heads;
+    const auto kv_heads = count_of(file, file.has("n_head_kv") ? "n_head_kv" : "num_kv_heads",
+                                   {.absent = heads, .null = heads}, kWidth);
+    model.attention.kv_heads = kv_heads;
+    model.norms_per_layer =
+        count_of(file, "num_ln_in_parallel_attn", {.absent = 2, .null = 2}, {1, 2});
+    if (heads % kv_heads != 0) {
+      file.error("num_kv_heads", "must divide '" + fields.key(HfFact::kHeads) + "' (" +
+                                     std::to_string(heads) + ")");
+    }
+    return;
+  }
+  model.attention.kv_heads = multi_query ? 1 : model.attention.heads.same();
+  model.norms_per_layer = model.parallel_blocks ? 1 : 2;
+}
+
+}  // namespace
+
+std::optional<HfCode> hf_code_named(std::string_view name) {
+  struct Row {
+    std::string_view name;
+    HfCode code;
+  };
+  constexpr auto kRows = std::to_array<Row>({
+      {"openelm", {read_openelm, HfCode::Reads::kAll}},
+      {"nemotron_nas", {read_nemotron_nas, HfCode::Reads::kAll}},
+      {"qwen_linear", {read_qwen_linear}},
+      {"kimi_linear", {read_kimi_linear}},
+      {"deepseek_v4", {read_deepseek_v4}},
+      {"lfm2", {read_lfm2}},
+      {"lfm2_moe", {read_lfm2_moe}},
+      {"falcon", {read_falcon}},
+  });
+  const auto* const at = std::ranges::find(kRows, name, &Row::name);
+  return at == kRows.end() ? std::nullopt : std::optional(at->code);
 }
 
 }  // namespace stepcast

@@ -128,7 +128,7 @@ constexpr auto kPublishedModels = std::to_array<PublishedModel>({
     {"phi-3.5-mini", "phi3", 32, 3072, 32, 32, 96, 8192, 32'064, false, kWithoutWindow},
     {"gemma-3-1b", "gemma3_text", 26, 1152, 4, 1, 256, 6912, 262'144, true,
      R"(, "sliding_window": 512)"},
-    {"smollm3-3b", "llama", 36, 2048, 16, 4, 128, 11'008, 128'256, true},
+    {"smollm3-3b", "smollm3", 36, 2048, 16, 4, 128, 11'008, 128'256, true},
     {"open_llama_3b open_llama_3b_v2", "llama", 26, 3200, 32, 32, 100, 8640, 32'000},
     {"phi-4", "phi3", 40, 5120, 40, 10, 128, 17'920, 100'352, false, kWithoutWindow},
 });
@@ -239,7 +239,8 @@ std::optional<ModelSpec> published_model(const std::string& name, const ImportIn
     return load_named_model(std::string(row->ours), input.data, {});
   }
   if (const PublishedModel* const row = row_named(kPublishedModels, simple)) {
-    ModelSpec model = import_hf_config(config_of(*row), simple, own_name(simple));
+    ModelSpec model = import_hf_config(config_of(*row), simple, own_name(simple),
+                                       load_hf_types(input.data.hugging_face_types()));
     model.source = "huggingface.co, config.json of " + simple;
     return model;
   }
@@ -249,7 +250,8 @@ std::optional<ModelSpec> published_model(const std::string& name, const ImportIn
     return load_named_model(own, input.data, {});
   }
   if (const std::optional<std::string> config = config_near(name, input)) {
-    return import_hf_config(*config, name, own_name(simple));
+    return import_hf_config(*config, name, own_name(simple),
+                            load_hf_types(input.data.hugging_face_types()));
   }
   settings.error(key, "is '" + name.substr(0, 80) + "', which is not known here" +
                           did_you_mean(simple, all_names()) + "; give " + std::string(key) +

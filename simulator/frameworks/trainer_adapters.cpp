@@ -25,6 +25,24 @@ constexpr auto kPeftModules = std::to_array<Word>({
     {"qkv_proj", "qkv"},
     {"query_key_value", "qkv"},
     {"gate_up_proj", "gate_up"},
+    // GPT-2 and StarCoder, MPT and DBRX, InternLM2, Falcon, BLOOM and GPT-NeoX, GPT-J, Phi and OPT.
+    // c_proj of the first is two modules at once.
+    {"c_attn", "qkv"},
+    {"c_fc", "up"},
+    {"Wqkv", "qkv"},
+    {"wqkv", "qkv"},
+    {"wo", "o"},
+    {"w1", "gate"},
+    {"w3", "up"},
+    {"w2", "down"},
+    {"dense", "o"},
+    {"dense_h_to_4h", "up"},
+    {"dense_4h_to_h", "down"},
+    {"fc_in", "up"},
+    {"fc_out", "down"},
+    {"fc1", "up"},
+    {"fc2", "down"},
+    {"out_proj", "o"},
 });
 constexpr std::string_view kAllLinear = "q_proj k_proj v_proj o_proj gate_proj up_proj down_proj";
 // PEFT's own where nothing is named, of Llama, Mistral, Qwen 2 and 3 and Gemma.

@@ -142,11 +142,11 @@ void bind_foreign_files(py::module_& module, py::class_<Simulator>& simulator) {
             return self.export_files(framework, source).files;
           },
           ReleaseGil())
-      .def_static(
-          "import_model",
-          [](const std::filesystem::path& file, const std::string& text, const std::string& name) {
-            return Simulator::import_model({file, text}, name);
-          })
+      .def("import_model",
+           [](const Simulator& self, const std::filesystem::path& file, const std::string& text,
+              const std::string& name) {
+             return self.import_model({file, text}, name);
+           })
       // By the name of each: whether an import takes the name of a recipe.
       .def_static("frameworks", [] {
         py::dict takes_name;

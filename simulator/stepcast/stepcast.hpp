@@ -207,8 +207,8 @@ class Simulator {
                                            const ImportSettings& settings = {}) const;
   // A model file from a Hugging Face config.json or its folder. Without a name the model has that
   // of the file, or of the folder of a config.json.
-  [[nodiscard]] static std::string import_model(const TextSource& file,
-                                                const std::string& name = {});
+  [[nodiscard]] std::string import_model(const TextSource& file,
+                                         const std::string& name = {}) const;
   // Throws InputError also where the framework cannot run the experiment.
   [[nodiscard]] Exported export_files(const std::string& framework,
                                       const ExperimentSource& experiment) const;

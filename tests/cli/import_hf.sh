@@ -38,4 +38,23 @@ for given in "$made/Llama-3.1-8B" "$made/Llama-3.1-8B/config.json"; do
   name=$("$stepcast" import hf "$given" | head -n 1)
   [ "$name" = "name: Llama-3.1-8B" ] || { echo "FAILED: $given is called '$name'"; exit 1; }
 done
+# The file itself, its folder, or its name in an experiment stand for the model file that it makes.
+cp "$made/Llama-3.1-8B/config.json" "$made/llama.json"
+"$stepcast" import hf "$made/llama.json" --out "$made/llama.yaml"
+printf 'model: llama.json\ncluster: {gpu: h100_sxm, nodes: 1}\ntraining: {global_batch_size: 128}\n' >"$made/mine.yaml"
+printf 'model: llama.json\ncluster: {gpu: h100_sxm, nodes: 1}\ntraining: {global_batch_size: 128}\nplan: {tp: [1, 2]}\n' >"$made/plans.yaml"
+rate() { grep '^  tokens/s/GPU'; }
+for given in "$made/llama.yaml" "$made/llama.json" "$made/Llama-3.1-8B/"; do
+  "$stepcast" project --model "$given" --gpu h100_sxm --nodes 1 --gbs 128 | rate >"$made/rate"
+  cmp -s "$made/rate" "$made/first" 2>/dev/null || [ ! -e "$made/first" ] || { echo "FAILED: project --model $given"; exit 1; }
+  cp "$made/rate" "$made/first"
+done
+"$stepcast" project "$made/mine.yaml" | rate | cmp -s - "$made/first" || { echo "FAILED: model: llama.json"; exit 1; }
+"$stepcast" sweep "$made/plans.yaml" >"$made/out" || { echo "FAILED: a sweep of llama.json"; exit 1; }
+for bad in '{"peft_type": "LORA", "r": 8}|makes the key training.lora' '{"model_type": "jamba"}|state space models'; do
+  echo "${bad%|*}" >"$made/bad.json"
+  code=0
+  message=$("$stepcast" project --model "$made/bad.json" --gpu h100_sxm --nodes 1 2>&1) || code=$?
+  [ "$code" -eq 2 ] && grep -q "${bad#*|}" <<<"$message" || { echo "FAILED: $bad: $message"; exit 1; }
+done
 echo "$count models"

@@ -2,13 +2,15 @@
 #include "frameworks/hf_config.hpp"
 #include "fuzz/targets.hpp"
 #include "model_text.hpp"
+#include "stepcast/hardware/data_root.hpp"
 
 namespace stepcast::fuzz {
 
 int fuzz_hf(const std::uint8_t* data, std::size_t size) {
+  static const HfTypes types = load_hf_types(DataRoot{STEPCAST_DATA_ROOT}.hugging_face_types());
   std::string written;
   try {
-    written = to_yaml(import_hf_config(text_of(data, size), "config.json", "fuzz"));
+    written = to_yaml(import_hf_config(text_of(data, size), "config.json", "fuzz", types));
   } catch (const ConfigError& error) {
     promise(!error.diagnostics().empty(), "an error without a message");
     return 0;

@@ -190,7 +190,7 @@ def import_(framework, file, *, overrides=(), gpu="", nodes=None, software="", l
         named = known.get(framework, framework != "hf") and not Path(file).exists()
         text = str(file) if named else Path(file).read_text()
     if framework == "hf":
-        return _stepcast.Simulator.import_model(str(file), text, Path(file).stem), ""
+        return _here().import_model(str(file), text, Path(file).stem), ""
     settings = _stepcast.ImportSettings()
     settings.overrides = [*overrides]
     settings.gpu = gpu

@@ -134,7 +134,7 @@ class Comparison {
   // With the best of all plans, which the experiment gets, unless its own is as fast; those that
   // are given narrow them.
   ComparedColumn with_best_plan(std::size_t i) {
-    SweepSource source = sweep_source_of(sources_[i].experiment);
+    SweepSource source = sweep_source_of(sources_[i].experiment, data_);
     if (lacks_batch(overridden_sweep(source))) {
       source.overrides.insert(source.overrides.begin(),
                               assumed_batch(experiments_[i].training.global_batch_size));

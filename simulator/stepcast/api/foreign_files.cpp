@@ -9,6 +9,7 @@
 #include "frameworks/imported_experiment.hpp"
 #include "frameworks/trainer_adapters.hpp"
 #include "stepcast/api/answered_call.hpp"
+#include "stepcast/api/foreign_model.hpp"
 #include "stepcast/api/job.hpp"
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/text_list.hpp"
@@ -36,17 +37,6 @@ std::string text_or_name(const FrameworkInfo& framework, const TextSource& sourc
   const bool named = framework.takes_name && !source.text && source.file != kStandardInput &&
                      !std::filesystem::exists(source.file, error);
   return named ? source.file.string() : text_of(source);
-}
-
-// What a model is called whose file does not say: a file that is called as all are has the name of
-// its folder.
-std::string usual_name(const std::filesystem::path& file) {
-  if (file.filename() != "config.json") {
-    return file.stem().string();
-  }
-  const std::string folder =
-      std::filesystem::weakly_canonical(file).parent_path().filename().string();
-  return folder.empty() ? file.stem().string() : folder;
 }
 
 }  // namespace
@@ -91,18 +81,20 @@ Imported Simulator::import_experiment(const std::string& framework, const TextSo
   });
 }
 
-std::string Simulator::import_model(const TextSource& file, const std::string& name) {
+std::string Simulator::import_model(const TextSource& file, const std::string& name) const {
   return answer_of([&] {
     std::error_code error;
     TextSource config = file;
     if (!file.text && std::filesystem::is_directory(file.file, error)) {
       config.file /= "config.json";
     }
-    if (const std::string text = text_of(config); is_adapter_config(text)) {
+    const std::string text = text_of(config, kLargestHfConfig);
+    if (is_adapter_config(text)) {
       return imported_adapters(text, told_name(config.file));
     }
-    return to_yaml(import_hf_config(text_of(config), told_name(config.file),
-                                    name.empty() ? usual_name(config.file) : name));
+    return to_yaml(import_hf_config(text, told_name(config.file),
+                                    name.empty() ? usual_model_name(config.file) : name,
+                                    load_hf_types(DataRoot{data_}.hugging_face_types())));
   });
 }
 

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "stepcast/api/chosen_backends.hpp"
+#include "stepcast/api/foreign_model.hpp"
 #include "stepcast/api/usual_batch.hpp"
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/nearest_name.hpp"
@@ -89,11 +91,12 @@ std::string in_folder(const std::string& assignment, const std::filesystem::path
 }
 
 std::vector<Override> overrides_of(const ExperimentSource& source,
-                                   const std::filesystem::path& folder) {
+                                   const std::filesystem::path& folder, const DataRoot& data) {
   std::vector<Override> list;
   for (const Assignment& given : source.settings) {
-    std::string text =
-        given.files_here && !folder.empty() ? in_folder(given.text, folder) : given.text;
+    std::string text = with_foreign_model(
+        given.files_here && !folder.empty() ? in_folder(given.text, folder) : given.text, folder,
+        data);
     list.push_back(given.place.empty() ? Override(std::move(text))
                                        : Override(std::move(text), given.place));
   }
@@ -101,6 +104,17 @@ std::vector<Override> overrides_of(const ExperimentSource& source,
     refuse_contradictions(list);
   }
   return list;
+}
+
+// A text that cannot be read is told of where the sweep is.
+std::optional<std::string> foreign_model_in(const SweepSource& sweep, const DataRoot& data) {
+  ConfigNode root;
+  try {
+    root = parse_config(sweep.text, sweep.name);
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
+  return foreign_model_of(root, sweep.folder, data);
 }
 
 std::string name_of(const ExperimentSource& source) {
@@ -160,7 +174,10 @@ ExperimentTree tree_of(const ExperimentSource& source, const DataRoot& data) {
   if (source.file == kStandardInput) {
     tree.folder.clear();
   }
-  apply_overrides(tree.root, overrides_of(source, tree.folder));
+  apply_overrides(tree.root, overrides_of(source, tree.folder, data));
+  if (const std::optional<std::string> model = foreign_model_of(tree.root, tree.folder, data)) {
+    apply_override(tree.root, *model);
+  }
   fill_batch(tree, data);
   return tree;
 }
@@ -170,17 +187,18 @@ Experiment experiment_of(const ExperimentSource& source, const DataRoot& data) {
   return read_experiment(tree.root, tree.folder, data);
 }
 
-SweepSource sweep_source_of(const ExperimentSource& source) {
+SweepSource sweep_source_of(const ExperimentSource& source, const DataRoot& data) {
   const std::string version(stepcast::version());
-  if (source.file.empty()) {
-    return {name_of(source), source.folder, source.text, overrides_of(source, source.folder),
-            version};
-  }
-  SweepSource sweep = load_sweep_source(source.file, {}, version);
+  SweepSource sweep = source.file.empty()
+                          ? SweepSource{name_of(source), source.folder, source.text, {}, version}
+                          : load_sweep_source(source.file, {}, version);
   if (source.file == kStandardInput) {
     sweep.folder.clear();
   }
-  sweep.overrides = overrides_of(source, sweep.folder);
+  sweep.overrides = overrides_of(source, sweep.folder, data);
+  if (const std::optional<std::string> model = foreign_model_in(sweep, data)) {
+    sweep.overrides.insert(sweep.overrides.begin(), Override(*model, "model"));
+  }
   return sweep;
 }
 

@@ -33,7 +33,7 @@ Location place_of(const Assignment& given, const std::string& field);
 ExperimentTree tree_of(const ExperimentSource& source, const DataRoot& data);
 Experiment experiment_of(const ExperimentSource& source, const DataRoot& data);
 // With every setting to be applied.
-SweepSource sweep_source_of(const ExperimentSource& source);
+SweepSource sweep_source_of(const ExperimentSource& source, const DataRoot& data);
 
 // An experiment with the backends that it asks for, and a plan (missing_plan.hpp).
 struct Job {

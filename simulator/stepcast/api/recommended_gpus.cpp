@@ -108,7 +108,7 @@ class Recommender {
       : settings_(settings),
         data_(data),
         limits_{settings.days, settings.budget, settings.most_gpus, 0},
-        work_(with_batch_of_all(sweep_source_of(work), settings.gpus.front(), data)) {
+        work_(with_batch_of_all(sweep_source_of(work, data), settings.gpus.front(), data)) {
     experiments_ = each_of(settings.gpus, [&](const std::string& gpu) {
       return experiment_of(on(work_, gpu, 1), data);
     });

@@ -222,7 +222,7 @@ SweepReport Simulator::sweep_report(const ExperimentSource& sweep,
                                     const SweepRunning& running) const {
   return answer_of([&]() -> SweepReport {
     const DataRoot data{data_};
-    const ReadSweep read(sweep_source_of(sweep), {}, best_of_report(settings), data);
+    const ReadSweep read(sweep_source_of(sweep, data), {}, best_of_report(settings), data);
     const std::unique_ptr<ChunkStore> store = open_store(part, read.header, running);
     if (!run_whole(read, *store, part, running)) {
       return {};
@@ -234,7 +234,7 @@ SweepReport Simulator::sweep_report(const ExperimentSource& sweep,
 SweepReport Simulator::sweep_shard(const ExperimentSource& sweep, const SweepPartSettings& part,
                                    const SweepRunning& running) const {
   return answer_of([&]() -> SweepReport {
-    const ReadSweep read(sweep_source_of(sweep), parse_shard(part.shard),
+    const ReadSweep read(sweep_source_of(sweep, {data_}), parse_shard(part.shard),
                          best_of_parts(part.top, part.every_plan), {data_});
     const std::unique_ptr<ChunkStore> store = open_store(part, read.header, running);
     if (!run_whole(read, *store, part, running)) {
@@ -256,7 +256,7 @@ SweepReport Simulator::sweep_pieces(const std::optional<ExperimentSource>& sweep
     if (!sweep && !begun) {
       throw ConfigError({pieces.folder, 0, 0}, "is of no sweep yet; say which one it is for");
     }
-    SweepSource source = begun ? begun->source : sweep_source_of(*sweep);
+    SweepSource source = begun ? begun->source : sweep_source_of(*sweep, {data_});
     source.version = version();
     const std::optional<std::int64_t> top = pieces.top || !begun ? pieces.top : begun->top;
     const ReadSweep read(std::move(source), {}, best_of_parts(top, pieces.every_plan), {data_});
@@ -309,7 +309,7 @@ SweepAnswer Simulator::sweep(const ExperimentSource& sweep, const SweepSettings&
       diagnostics.error({"top", 0, 0}, "must be at least 0");
     }
     diagnostics.throw_if_any();
-    const SweepSpace space = read_sweep(sweep_source_of(sweep), data);
+    const SweepSpace space = read_sweep(sweep_source_of(sweep, data), data);
     return swept_plans(space, cost_models_of(space.sites(), data), settings);
   });
 }

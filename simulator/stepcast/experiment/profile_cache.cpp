@@ -17,6 +17,11 @@ std::filesystem::path named_file(const std::filesystem::path& folder, const std:
   if (const std::optional<std::filesystem::path> file = file_named(folder, name)) {
     return *file;
   }
+  if (name.ends_with(".json")) {
+    throw ConfigError(where, "'" + name.substr(0, 60) + "' is no " + kind +
+                                 " file: those are YAML; 'stepcast import' makes "
+                                 "one of a file of another program");
+  }
   const std::vector<std::string> known = names_in(folder);
   std::string remedy = did_you_mean(name, known);
   if (remedy.empty()) {

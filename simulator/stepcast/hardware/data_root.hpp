@@ -43,6 +43,10 @@ struct DataRoot {
   [[nodiscard]] std::filesystem::path hugging_face() const {
     return folder / "configs/hugging_face.yaml";
   }
+  // What the types of config.json mean (frameworks/hf_types.hpp).
+  [[nodiscard]] std::filesystem::path hugging_face_types() const {
+    return folder / "configs/hugging_face_types.yaml";
+  }
   // Words of the field, each with what it means.
   [[nodiscard]] std::filesystem::path glossary() const { return folder / "configs/glossary.yaml"; }
   // Files for a user to begin a GPU, a cluster, a model or a software set of their own with.
