@@ -18,8 +18,11 @@ int run_calibrate(const CalibrateOptions& options, const GlobalOptions& global) 
   settings.backends = told_under("--backend", options.backends);
   const Calibrated calibrated = asked({{"gpus", "--gpu"}, {"date", "--date"}},
                                       [&] { return simulator_of(global).calibrate(settings); });
-  if (!options.output.out.empty()) {
+  if (!options.output.out.empty() || !calibrated.refused.empty()) {
     write_file("", calibrated.residuals);
+  }
+  if (!calibrated.refused.empty()) {
+    throw ConfigError({"measurements", 0, 0}, calibrated.refused);
   }
   write_file(options.output.out, calibrated.constants);
   return kDone;

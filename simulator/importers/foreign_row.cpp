@@ -2,9 +2,13 @@
 #include "importers/foreign_row.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "importers/published_names.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/config/json_node.hpp"
+#include "stepcast/hardware/part_names.hpp"
 
 namespace stepcast {
 
@@ -100,11 +104,15 @@ std::string unread_reason(const std::string& key) {
 }
 
 std::string required_gpu(const std::string& published, ProfileCache& profiles) {
-  std::string gpu = gpu_for(published, profiles.gpu_names());
-  if (gpu.empty()) {
+  std::vector<std::string> parts = parts_of_device({published, {}, {}}, profiles.known_parts());
+  if (parts.empty()) {
     throw RefusedRow{"input missing: no profile for the GPU '" + published + "'"};
   }
-  return gpu;
+  if (parts.size() > 1) {
+    throw RefusedRow{"input missing: the GPU '" + published + "' may be " +
+                     text_list(parts, " or ")};
+  }
+  return std::move(parts.front());
 }
 
 std::string required_schedule(const std::string& published) {

@@ -77,8 +77,7 @@ RowPart part_of_row(const ForeignRow& row) {
     }
   }
   const std::filesystem::path file = std::filesystem::absolute(*row.object.file);
-  const std::string folder =
-      gpu_for(file.parent_path().filename().string(), row.profiles.gpu_names());
+  const std::string folder = gpu_for(file.parent_path().filename().string(), row.profiles);
   return folder.empty() ? RowPart{"h200_sxm", "gpu h200_sxm: rows without one were taken on it"}
                         : RowPart{folder, "gpu " + folder + ": the name of the file's folder"};
 }

@@ -236,7 +236,7 @@ constexpr KernelTable kCollectiveRows{.texts = {{{"kind", "collective"}}},
 void read_timed_operator(ForeignRow& row, std::vector<Record>& records) {
   MappingReader fields = row.fields();
   const std::string named = fields.required_text("gpu");
-  const std::string gpu = gpu_for(named, row.profiles.gpu_names());
+  const std::string gpu = gpu_for(named, row.profiles);
   if (gpu == named && !gpu.empty()) {
     records.push_back(timed_operator(row, fields, gpu));
   } else if (fields.good({"gpu"})) {
@@ -331,7 +331,7 @@ void read_host_time(ForeignRow& row, std::vector<Record>& records) {
   MappingReader fields = row.fields();
   const std::string op = fields.required_text("op");
   const double time = fields.required_number("s", kMeasuredSeconds);
-  const std::string gpu = gpu_for(fields.optional_text("gpu", ""), row.profiles.gpu_names());
+  const std::string gpu = gpu_for(fields.optional_text("gpu", ""), row.profiles);
   records.push_back({{"gpu", gpu},
                      {"measured", {{"time_s", time}}},
                      {"group", gpu + " host"},

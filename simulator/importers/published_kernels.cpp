@@ -91,23 +91,34 @@ Bytes still_cached(const Gemm& gemm, const CacheSpec& cache) {
 void add_what_went_before(const ReadKernel& kernel, Record& record) {
   add_quantised_input(kernel, record);
   const auto* gemm = std::get_if<Gemm>(&kernel.read.line.op.work);
-  const std::string gpu = gpu_for(kernel.row.text("sku"), kernel.row.profiles.gpu_names());
+  const std::string gpu = gpu_for(kernel.row.text("sku"), kernel.row.profiles);
   if (gemm != nullptr && !gpu.empty()) {
     const Bytes cached = still_cached(*gemm, kernel.row.profiles.gpu(gpu).l2);
     record["operator"]["cached_bytes"] = static_cast<std::int64_t>(cached.value());
   }
 }
 
-void prepare_attention(ForeignRow& row) { row.set_flag("causal", Truth::kTrue); }
+// The source's systems are SXM boards, its A100 has 80 GB (systems/a100_sxm.yaml).
+void name_board(ForeignRow& row) {
+  if (row.text("sku") == "a100") {
+    row.set_text("sku", "A100 SXM 80GB");
+  }
+}
+
+void prepare_attention(ForeignRow& row) {
+  name_board(row);
+  row.set_flag("causal", Truth::kTrue);
+}
 
 void prepare_nccl(ForeignRow& row) {
+  name_board(row);
   if (row.text("op") == "alltoall") {
     row.set_text("op", "all_to_all");
   }
 }
 
 void prepare_deepep(ForeignRow& row) {
-  const std::string gpu = gpu_for(row.text("sku"), row.profiles.gpu_names());
+  const std::string gpu = gpu_for(row.text("sku"), row.profiles);
   if (!gpu.empty()) {  // else the row is refused
     row.set_count("ep", row.profiles.gpu(gpu).gpus_per_node);
   }
@@ -146,6 +157,7 @@ constexpr KernelTable kGemmPoints{
     .launch = "graph",
     .results = {{{"latency_us", Metric::kTime, kSecondsPerMicrosecond}}},
     .ignored = {"tflops", "tflops_causal", "busbw_GBps"},
+    .prepare = &name_board,
     .group = &point_group,
     .finish = &add_what_went_before};
 constexpr KernelTable kAttentionPoints{

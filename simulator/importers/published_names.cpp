@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "frameworks/setting.hpp"
 #include "frameworks/words.hpp"
 #include "importers/stated_object.hpp"
+#include "stepcast/hardware/part_names.hpp"
 
 namespace stepcast {
 namespace {
@@ -80,32 +83,6 @@ constexpr auto kSchedules = std::to_array<Word>({
     {"InterleavedZeroBubble izb", "interleaved_zero_bubble"},
 });
 
-// A part by the word that names it, the words that tell it from its sisters, and the words that
-// say no more than that: a name with any other word is another part.
-struct PublishedPart {
-  std::string_view words;
-  std::string_view also;
-  std::string_view profile;
-};
-constexpr std::array kParts = {
-    PublishedPart{"h100 96gb", "sxm sxm5 hbm2e", "h100_96gb_500w"},
-    PublishedPart{"a100 40gb", "sxm sxm4 hbm2", "a100_40gb"},
-    PublishedPart{"a100", "sxm sxm4 80gb hbm2e", "a100_80gb"},
-    PublishedPart{"h100 pcie", "80gb hbm2e", "h100_pcie"},
-    PublishedPart{"h100", "sxm sxm5 80gb hbm3", "h100_sxm"},
-    PublishedPart{"h200", "sxm sxm5 141gb hbm3e", "h200_sxm"},
-    PublishedPart{"h800", "sxm sxm5 80gb hbm3", "h800"},
-    PublishedPart{"b200", "sxm sxm6 hgx dgx 180gb 192gb hbm3e", "b200"},
-    PublishedPart{"b300", "sxm sxm6 ac hgx dgx 288gb hbm3e", "b300"},
-    PublishedPart{"gb200", "nvl72 nvl 72", "gb200"},
-    PublishedPart{"gb300", "nvl72 nvl 72", "gb300"},
-    PublishedPart{"mi300x", "oam 192gb vf", "mi300x"},
-    PublishedPart{"mi325x", "oam 256gb", "mi325x"},
-    PublishedPart{"mi350x", "oam 288gb", "mi350x"},
-    PublishedPart{"mi355x", "oam 288gb", "mi355x"},
-};
-constexpr std::string_view kMakers = "nvidia amd instinct tensor core gpu gfx942 gfx950";
-
 // A framework by its name in lower case without versions, the remark that follows it in
 // parentheses, and our set of its software.
 struct PublishedFramework {
@@ -163,44 +140,6 @@ constexpr std::array kFamilies = {
     SetFamily{"mlperf", FrameworkFamily::kMlperf},
     SetFamily{"huggingface", FrameworkFamily::kHuggingFace},
 };
-
-using Words = std::vector<std::string>;
-
-// "80 GB" is one word.
-Words words_of_part(std::string_view text) {
-  Words words;
-  for (std::string& word :
-       words_in(ascii::lower_case(text), [](char c) { return !ascii::is_alphanumeric(c); })) {
-    if (word == "gb" && !words.empty() && ascii::is_digit(words.back().back())) {
-      words.back() += word;
-    } else {
-      words.push_back(std::move(word));
-    }
-  }
-  return words;
-}
-
-bool has(const Words& words, const std::string& word) {
-  return std::ranges::find(words, word) != words.end();
-}
-
-std::string part_of(std::string_view text) {
-  const Words published = words_of_part(text);
-  const Words makers = words_of_part(kMakers);
-  for (const PublishedPart& part : kParts) {
-    const Words names = words_of_part(part.words);
-    const Words also = words_of_part(part.also);
-    const bool named =
-        std::ranges::all_of(names, [&](const std::string& word) { return has(published, word); });
-    const bool known = std::ranges::all_of(published, [&](const std::string& word) {
-      return has(names, word) || has(also, word) || has(makers, word);
-    });
-    if (named && known) {
-      return std::string(part.profile);
-    }
-  }
-  return {};
-}
 
 // What stands before the first parenthesis, and inside it.
 std::pair<std::string_view, std::string_view> with_remark(std::string_view text) {
@@ -301,13 +240,9 @@ std::string schedule_for(std::string_view published) {
   return known == kSchedules.end() ? std::string() : std::string(known->ours);
 }
 
-std::string gpu_for(std::string_view published, const std::vector<std::string>& profiles) {
-  if (std::ranges::find(profiles, published) != profiles.end()) {
-    return std::string(published);
-  }
-  const auto [name, remark] = with_remark(published);
-  std::string part = part_of(name);
-  return part.empty() ? part_of(remark) : part;
+std::string gpu_for(const std::string& published, ProfileCache& profiles) {
+  std::vector<std::string> parts = parts_of_device({published, {}, {}}, profiles.known_parts());
+  return parts.size() == 1 ? std::move(parts.front()) : std::string();
 }
 
 SoftwareName software_for(std::string_view framework) {

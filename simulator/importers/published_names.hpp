@@ -6,16 +6,17 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "stepcast/experiment/profile_cache.hpp"
 
 namespace stepcast {
 
 // A shipped model.
 std::string model_for(std::string_view published);
 
-// A part: one of `profiles` by its own name, else by how makers and sources write it. A remark in
-// parentheses counts only where the name before it names no part.
-std::string gpu_for(std::string_view published, const std::vector<std::string>& profiles);
+// The part that a source names (part_names.hpp says how); empty where it names none, and where what
+// it says leaves a question.
+std::string gpu_for(const std::string& published, ProfileCache& profiles);
 
 // A pipeline schedule as a plan has it.
 std::string schedule_for(std::string_view published);

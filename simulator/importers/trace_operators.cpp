@@ -30,14 +30,6 @@ std::vector<Shape> shapes_from(const std::string& text) {
   return shapes;
 }
 
-std::string one_gpu(const std::string& published, const ForeignRow& row) {
-  std::string gpu = gpu_for(published, row.profiles.gpu_names());
-  if (gpu.empty()) {
-    throw RefusedRow{"input missing: the source does not say which GPU, '" + published + "'"};
-  }
-  return gpu;
-}
-
 double tensor_elements(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), 1.0, std::multiplies<>());
 }
@@ -229,7 +221,7 @@ void read_trace_operator(ForeignRow& row, std::vector<Record>& records) {
   Record record;
   std::string gpu = published;
   try {
-    gpu = one_gpu(published, row);
+    gpu = required_gpu(published, row.profiles);
     const std::string group = prepare(row, category);
     if (row.has("m")) {
       row.erase("op");  // of PyTorch

@@ -129,8 +129,8 @@ class TraceRows {
 std::vector<ValidationRow> trace_rows(const std::filesystem::path& file,
                                       const std::optional<Experiment>& experiment,
                                       ProfileCache& profiles, const CostModel& cost) {
-  const Experiment step = experiment ? *experiment : step_of(file, profiles);
   const StepTrace trace = read_step_trace(file);
+  const Experiment step = experiment ? *experiment : step_of(file, profiles);
   const PredictedStep predicted = step_after_pause(step, cost);
   ValidationRow common;
   common.file = file.filename().string();

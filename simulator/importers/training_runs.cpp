@@ -385,7 +385,7 @@ void read_training_run(const nlohmann::json& json, ProfileCache& profiles,
   try {
     measured = measured_of(row, assumed);
     const std::string published = row.object("hardware").text("gpu");
-    gpu = gpu_for(published, profiles.gpu_names());
+    gpu = gpu_for(published, profiles);
     trains_adapters(row);  // refuses other tasks
     gpu = required_gpu(published, profiles);
     const Record experiment = experiment_of(row, gpu, profiles, assumed);

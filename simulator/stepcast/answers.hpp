@@ -123,10 +123,12 @@ struct SweepReport {
   Report report{};
 };
 
-// Constants that were fitted, as the file that takes them, and what errors they leave.
+// Constants that were fitted, as the file that takes them, and what errors they leave. There is no
+// file where `refused` says why the constants are worse than those that they were to replace.
 struct Calibrated {
   std::string constants;
   std::string residuals;
+  std::string refused{};
 };
 
 // A framework whose files come in and, where `writes` is not empty, go out.

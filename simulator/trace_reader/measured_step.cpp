@@ -234,6 +234,7 @@ MeasuredStep measured_step(const TraceRecording& recording, const std::string& f
   step.name = chosen.name;
   step.steps = recording.steps.size();
   step.follows_others = chosen.follows_others;
+  step.has_backward = recording.has_backward;
   std::vector<DeviceSpan> spans;
   for (const std::size_t call : chosen.calls) {
     spans.push_back(span_of(recording.calls[call], recording));

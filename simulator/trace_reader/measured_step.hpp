@@ -66,6 +66,7 @@ struct MeasuredStep {
   std::string name;             // "ProfilerStep#7"; empty: the whole trace
   std::size_t steps = 0;        // that the profiler marked
   bool follows_others = false;  // steps ran right before it, recorded or not
+  bool has_backward = false;    // whether anything in the trace is of a backward pass
   StepTrace summary;
   std::vector<TracedOperator> operators;  // most time first
   std::vector<TracedStream> streams;      // most busy first

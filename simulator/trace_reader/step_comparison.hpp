@@ -62,6 +62,7 @@ struct ComparisonInput {
   PredictedStep predicted;           // in that state
   Seconds steady;                    // of the projection
   std::optional<RankWaiting> ranks;  // of several traces
+  std::vector<std::string> doubts;   // why the two may not be of the same step
   std::vector<std::string> notes;
 };
 
@@ -78,7 +79,9 @@ struct StepComparison {
   // projection has too.
   double matched_share = 0.0;
 
-  // Of the step; empty where nothing was projected.
+  // Whether enough of the trace is found in the projection for the two to be of one step.
+  [[nodiscard]] bool of_one_step() const;
+  // Of the step; empty where nothing was projected, and of two different steps.
   [[nodiscard]] std::optional<double> error() const;
 };
 

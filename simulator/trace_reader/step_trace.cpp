@@ -2,9 +2,12 @@
 #include "trace_reader/step_trace.hpp"
 
 #include <algorithm>
+#include <sstream>
+#include <system_error>
 
 #include "stepcast/base/sum.hpp"
 #include "trace_reader/compressed_stream.hpp"
+#include "trace_reader/foreign_traces.hpp"
 #include "trace_reader/work_shape.hpp"
 
 namespace stepcast {
@@ -107,10 +110,11 @@ StepTrace summary_of(std::vector<DeviceSpan> spans) {
 
 bool is_step_trace(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
-  if (name.ends_with(".gz")) {
+  if (name.ends_with(".gz") || !trace_by_name(name).empty()) {
     return true;
   }
-  if (!name.ends_with(".json")) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) {
     return false;
   }
   constexpr std::size_t kStart = 1U << 16U;  // bytes in which the list of events begins
@@ -118,7 +122,12 @@ bool is_step_trace(const std::filesystem::path& file) {
   std::string start(kStart, '\0');
   start.resize(
       static_cast<std::size_t>(input.sgetn(start.data(), static_cast<std::streamsize>(kStart))));
-  return start.find("\"traceEvents\"") != std::string::npos;
+  if (!trace_by_beginning(start).empty()) {
+    return true;
+  }
+  std::istringstream text(start);
+  return name.ends_with(".json") && (start.find("\"traceEvents\"") != std::string::npos ||
+                                     !trace_by_keys(keys_at_top(text)).empty());
 }
 
 StepTrace read_step_trace(const std::filesystem::path& file) {

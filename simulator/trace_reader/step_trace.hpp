@@ -38,8 +38,8 @@ struct StepTrace {
   Seconds idle;
 };
 
-// Whether a file is a trace by its name: .json.gz, or .json with the list of a trace near its
-// start.
+// Whether a file is a trace: .json.gz, or .json with the list of a trace near its start. One of
+// another tool is one too, so that reading it says what it is (foreign_traces.hpp).
 bool is_step_trace(const std::filesystem::path& file);
 
 // Throws ConfigError for what is no such trace, is damaged, or holds no span of a device.

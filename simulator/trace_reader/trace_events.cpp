@@ -7,8 +7,12 @@
 #include <array>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/base/printable.hpp"
+#include "stepcast/base/text_list.hpp"
+#include "trace_reader/foreign_traces.hpp"
 
 namespace stepcast {
 namespace {
@@ -96,8 +100,8 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
     const std::string_view value(text, std::min<std::size_t>(size, kLongestText));
     if (captured_ != nullptr) {
       append(value);
-    } else if (devices_ && depth_ == kInEvent && head_key_ == "name" && head_.gpu.empty()) {
-      head_.gpu.assign(value);
+    } else if (in_device() && head_key_ == "name") {
+      head_.devices.back().says.name.assign(value);
     } else if (in_event() || in_arguments()) {
       put_in_field(value);
     }
@@ -111,6 +115,8 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
       field_ = field_of(kEventKeys, key);
     } else if (in_arguments()) {
       field_ = field_of(kArgumentKeys, key);
+      const std::string_view foreign = field_ == nullptr ? trace_by_argument(key) : "";
+      event_.foreign = foreign.empty() ? event_.foreign : foreign;
     } else {
       field_ = nullptr;
       head_key_.assign(key.substr(0, kLongestText));
@@ -124,11 +130,14 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
       arguments_ = false;
     } else if (events_ && depth_ == kInArguments) {
       arguments_ = is_field(kArguments);
+    } else if (devices_ && depth_ == kInEvent && head_.devices.size() < kMostDevices) {
+      head_.devices.emplace_back();
     }
     return token() && depth_ <= kDeepest;
   }
   bool StartArray() {
     ++depth_;
+    list_ = list_ || tokens_ == 0;
     const bool list = events_ && arguments_ && depth_ == kInArguments + 1;
     if (captured_ != nullptr) {
       open_list();
@@ -159,11 +168,17 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
 
   [[nodiscard]] std::size_t tokens() const { return tokens_; }
   [[nodiscard]] bool found() const { return found_; }
+  [[nodiscard]] bool is_list() const { return list_; }
+  // The first of those at the top.
+  [[nodiscard]] const std::vector<std::string>& keys() const { return keys_; }
   [[nodiscard]] const TraceHead& head() const { return head_; }
 
  private:
   static constexpr std::size_t kInEvent = 3;
   static constexpr std::size_t kInArguments = 4;
+  static constexpr std::size_t kMostDevices = 1024;
+  static constexpr std::size_t kMostKeys = 16;
+  static constexpr std::size_t kLongestKey = 40;
 
   bool token() {
     ++tokens_;
@@ -171,6 +186,9 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
   }
 
   void enter_section(std::string_view key) {
+    if (keys_.size() < kMostKeys) {
+      keys_.push_back(beginning_of(key, kLongestKey));
+    }
     events_ = key == "traceEvents";
     devices_ = key == "deviceProperties";
     distributed_ = key == "distributedInfo";
@@ -194,6 +212,9 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
     }
   }
 
+  [[nodiscard]] bool in_device() const {
+    return devices_ && depth_ == kInEvent && !head_.devices.empty();
+  }
   [[nodiscard]] bool in_event() const { return events_ && depth_ == kInEvent; }
   [[nodiscard]] bool in_arguments() const {
     return events_ && depth_ == kInArguments && arguments_;
@@ -221,11 +242,24 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
     }
   }
 
+  void put_in_device(double value) {
+    TracedDevice& device = head_.devices.back();
+    if (head_key_ == "id") {
+      device.id = whole(value);
+    } else if (head_key_ == "totalGlobalMem" && value > 0.0) {
+      device.says.memory = Bytes(value);
+    } else if (head_key_ == "numSms" && value > 0.0) {
+      device.says.compute_units = whole(value);
+    }
+  }
+
   bool number(double value) {
     if (captured_ != nullptr) {
       append(std::to_string(whole(value)));
     } else if (in_event() || in_arguments()) {
       put_in_field(value);
+    } else if (in_device()) {
+      put_in_device(value);
     } else if (distributed_ && depth_ == 2) {
       head_.rank = head_key_ == "rank" ? whole(value) : head_.rank;
       head_.world = head_key_ == "world_size" ? whole(value) : head_.world;
@@ -239,7 +273,9 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
   bool devices_ = false;
   bool distributed_ = false;
   bool found_ = false;
+  bool list_ = false;
   bool arguments_ = false;
+  std::vector<std::string> keys_;
   const KnownKey* field_ = nullptr;
   std::string head_key_;
   std::string* captured_ = nullptr;
@@ -288,7 +324,7 @@ class BlockStream {
         endless() ? 0 : stream_.sgetn(block_.data(), static_cast<std::streamsize>(kBlock));
     block_[static_cast<std::size_t>(got)] = '\0';  // how RapidJSON knows the end
     if (read_ == 0) {
-      start_.assign(block_.data(), static_cast<std::size_t>(std::min<std::streamsize>(got, 8)));
+      start_.assign(block_.data(), std::min(static_cast<std::size_t>(got), kSignatureBytes));
     }
     read_ += static_cast<std::size_t>(got);
     next_ = block_.data();
@@ -306,35 +342,22 @@ class BlockStream {
   std::string start_;
 };
 
-// What files that are taken for traces begin with.
-struct Beginning {
-  std::string_view bytes;
-  std::string_view what;
-};
-constexpr std::array kForeign = {
-    Beginning{"PK\x03\x04", "a zip archive; unpack it and give the trace inside"},
-    Beginning{"\x80\x02", "a pickle, not JSON; export the trace with export_chrome_trace"},
-    Beginning{"\x80\x03", "a pickle, not JSON; export the trace with export_chrome_trace"},
-    Beginning{"\x80\x04", "a pickle, not JSON; export the trace with export_chrome_trace"},
-    Beginning{"\x80\x05", "a pickle, not JSON; export the trace with export_chrome_trace"},
-    Beginning{"\x1f\x8b", "compressed twice; unpack it once"},
-    Beginning{"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it, or compress it with gzip"},
-    Beginning{"BZh", "compressed with bzip2; unpack it, or compress it with gzip"},
-    Beginning{"\xfd"
-              "7zXZ",
-              "compressed with xz; unpack it, or compress it with gzip"},
-};
+std::string is_called(std::string_view what) { return "the file is " + std::string(what); }
 
-std::string fault_in(const BlockStream& input, std::size_t at) {
+std::string fault_in(const BlockStream& input, const EventHandler& handler, const std::string& file,
+                     std::size_t at) {
   if (input.endless()) {
     return "a text of more than 16 MiB is in no trace; give the trace as the profiler wrote it";
   }
   if (input.start().empty()) {
     return "the file is empty; give the trace as the profiler wrote it";
   }
-  for (const Beginning& known : kForeign) {
-    if (input.start().starts_with(known.bytes) && at <= 1) {
-      return "the file is " + std::string(known.what);
+  const bool binary = handler.keys().empty();
+  for (const std::string_view what :
+       {binary ? trace_by_beginning(input.start()) : std::string_view(),
+        binary ? trace_by_name(file) : std::string_view(), trace_by_keys(handler.keys())}) {
+    if (!what.empty()) {
+      return is_called(what);
     }
   }
   if (input.ended()) {
@@ -342,6 +365,24 @@ std::string fault_in(const BlockStream& input, std::size_t at) {
   }
   return "this is no JSON text: it is wrong at byte " + std::to_string(at) +
          "; give the trace as the profiler wrote it";
+}
+
+// Of a whole JSON text.
+std::string fault_without_events(const EventHandler& handler) {
+  if (handler.is_list()) {
+    return is_called(kListOfEvents);
+  }
+  const std::string_view known = trace_by_keys(handler.keys());
+  if (!known.empty()) {
+    return is_called(known);
+  }
+  constexpr std::size_t kTold = 5;
+  std::vector<std::string> keys = handler.keys();
+  const bool more = keys.size() > kTold;
+  keys.resize(std::min(keys.size(), kTold));
+  return "the file has no list 'traceEvents' and is no trace" +
+         (keys.empty() ? "" : " (its keys are " + text_list(keys) + (more ? ", ...)" : ")")) +
+         "; give what export_chrome_trace of PyTorch's profiler wrote";
 }
 
 }  // namespace
@@ -354,12 +395,21 @@ TraceHead read_trace_events(std::istream& stream, const std::string& file,
   const rapidjson::ParseResult result =
       reader.Parse<rapidjson::kParseNanAndInfFlag>(input, handler);
   if (result.IsError()) {
-    throw ConfigError({file, 0, 0}, fault_in(input, result.Offset()));
+    throw ConfigError({file, 0, 0}, fault_in(input, handler, file, result.Offset()));
   }
   if (!handler.found()) {
-    throw ConfigError({file, 0, 0}, "the file has no list 'traceEvents' and is no trace");
+    throw ConfigError({file, 0, 0}, fault_without_events(handler));
   }
   return handler.head();
+}
+
+std::vector<std::string> keys_at_top(std::istream& stream) {
+  const std::function<void(const TraceEvent&)> pass_over = [](const TraceEvent& /*event*/) {};
+  EventHandler handler(pass_over);
+  BlockStream input(stream, handler);
+  rapidjson::Reader reader;
+  reader.Parse<rapidjson::kParseNanAndInfFlag>(input, handler);
+  return handler.keys();
 }
 
 }  // namespace stepcast

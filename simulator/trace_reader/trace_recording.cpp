@@ -2,10 +2,12 @@
 #include "trace_reader/trace_recording.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/base/printable.hpp"
 #include "trace_reader/compressed_stream.hpp"
 #include "trace_reader/launch_join.hpp"
 #include "trace_reader/operator_categories.hpp"
@@ -19,6 +21,14 @@ constexpr std::size_t kMostEvents = 2'500'000;
 constexpr std::size_t kMostTextBytes = 32U << 20U;
 constexpr std::string_view kStepMark = "ProfilerStep#";
 constexpr std::string_view kCoalesced = "nccl:coalesced";
+
+// PyTorch's operators and kernels of libraries say by their name that they go backward:
+// "MmBackward0", "autograd::engine::evaluate_function", "fmha_bwd".
+bool is_of_backward(std::string_view name) {
+  constexpr std::array<std::string_view, 3> kWords = {"ackward", "bwd", "autograd::engine"};
+  return std::ranges::any_of(
+      kWords, [name](std::string_view word) { return name.find(word) != std::string_view::npos; });
+}
 
 // Of the numbers of a list, "[24,1,1]"; 0 of what is none.
 std::int64_t product_of(const std::string& list) {
@@ -35,36 +45,63 @@ std::int64_t product_of(const std::string& list) {
   return product >= 1.0 && product <= kMost ? static_cast<std::int64_t>(product) : 0;
 }
 
+enum class EventKind { kCall, kOperator, kLaunch, kAnnotation };
+struct KnownCategory {
+  std::string_view name;
+  EventKind kind;
+};
+// Those with a capital are of PyTorch before 1.13.
+constexpr std::array kCategories = {
+    KnownCategory{"kernel", EventKind::kCall},
+    KnownCategory{"gpu_memcpy", EventKind::kCall},
+    KnownCategory{"gpu_memset", EventKind::kCall},
+    KnownCategory{"cpu_op", EventKind::kOperator},
+    KnownCategory{"cuda_runtime", EventKind::kLaunch},
+    KnownCategory{"cuda_driver", EventKind::kLaunch},
+    KnownCategory{"user_annotation", EventKind::kAnnotation},
+    KnownCategory{"Kernel", EventKind::kCall},
+    KnownCategory{"Memcpy", EventKind::kCall},
+    KnownCategory{"Memset", EventKind::kCall},
+    KnownCategory{"Operator", EventKind::kOperator},
+    KnownCategory{"Runtime", EventKind::kLaunch},
+};
+
 class RecordingBuilder {
  public:
   explicit RecordingBuilder(const std::string& file) : file_(file) {}
 
   void take(const TraceEvent& event) {
+    foreign_ = event.foreign.empty() ? foreign_ : event.foreign;
+    const auto* const known = std::ranges::find(kCategories, event.category, &KnownCategory::name);
+    if (known == kCategories.end()) {
+      note_other_device(event.category);
+      return;
+    }
+    has_known_ = true;
     const bool timed = std::abs(event.start) <= kLongest && event.duration >= 0.0 &&
                        event.duration <= kLongest;  // false without the fields
     if (event.phase != "X" || !timed) {
       return;
     }
-    if (event.category == "kernel" || event.category == "gpu_memcpy" ||
-        event.category == "gpu_memset") {
-      add_call(event);
-    } else if (event.category == "cpu_op") {
-      add_operator(event);
-    } else if (event.category == "cuda_runtime" || event.category == "cuda_driver") {
-      add_launch(event);
-    } else if (event.category == "user_annotation") {
-      add_annotation(event);
+    switch (known->kind) {
+      case EventKind::kCall:
+        return add_call(event);
+      case EventKind::kOperator:
+        return add_operator(event);
+      case EventKind::kLaunch:
+        return add_launch(event);
+      case EventKind::kAnnotation:
+        return add_annotation(event);
     }
   }
 
   TraceRecording finished(TraceHead head) {
     made_.head = std::move(head);
     if (made_.calls.empty()) {
-      throw ConfigError({file_, 0, 0},
-                        "the trace has no kernels (events of category 'kernel' with 'ts' and "
-                        "'dur'); record the device's activity too");
+      throw ConfigError({file_, 0, 0}, why_without_calls());
     }
     keep_one_device();
+    made_.has_backward = made_.texts.any_of(is_of_backward);
     std::ranges::sort(made_.steps, {},
                       [](const MarkedStep& step) { return std::tie(step.start, step.name); });
     join_launches(std::move(launches_), std::move(threads_), made_);
@@ -74,6 +111,29 @@ class RecordingBuilder {
   }
 
  private:
+  // "mtia_runtime" launches on an accelerator that is no GPU.
+  void note_other_device(const std::string& category) {
+    if (other_device_.empty() && category.ends_with("_runtime")) {
+      other_device_ = beginning_of(category, kLongestCategory);
+    }
+  }
+
+  [[nodiscard]] std::string why_without_calls() const {
+    if (!foreign_.empty()) {
+      return "the file is " + std::string(foreign_);
+    }
+    if (!other_device_.empty()) {
+      return "the trace is of a device that is no GPU ('" + other_device_ +
+             "'), whose kernels are not priced; give a trace taken on a GPU";
+    }
+    if (!has_known_) {
+      return "the trace has no kernels, nor any other event of PyTorch's profiler: it is another "
+             "program's; give what export_chrome_trace wrote";
+    }
+    return "the trace has no kernels (events of category 'kernel' with 'ts' and 'dur'); record the "
+           "device's activity too";
+  }
+
   // Times since boot would lose digits.
   double seconds(double microseconds) {
     origin_ = has_origin_ ? origin_ : microseconds;
@@ -185,9 +245,19 @@ class RecordingBuilder {
     std::ranges::sort(made_.calls, {}, [](const DeviceCall& call) {
       return std::tie(call.start, call.end, call.stream);
     });
+    const std::vector<TracedDevice>& listed = made_.head.devices;
+    const auto own = std::ranges::find(listed, busiest->first, &TracedDevice::id);
+    made_.head.device = own != listed.end() ? own->says
+                        : listed.empty()    ? DeviceIdentity{}
+                                            : listed.front().says;
   }
 
   const std::string& file_;
+  static constexpr std::size_t kLongestCategory = 40;
+
+  std::string_view foreign_;  // what an argument of an event says that the trace is
+  std::string other_device_;  // the category of what launches on a device that is no GPU
+  bool has_known_ = false;
   TraceRecording made_;
   std::deque<TracedLaunch> launches_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::int32_t> thread_places_;

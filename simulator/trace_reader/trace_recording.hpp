@@ -17,6 +17,7 @@
 // million such events, or 32 MiB of different names, is refused.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <deque>
@@ -28,6 +29,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "stepcast/hardware/part_names.hpp"
 #include "trace_reader/launch_protocol.hpp"
 #include "trace_reader/step_categories.hpp"
 
@@ -36,7 +38,8 @@ namespace stepcast {
 // --- events as they are read --------------------------------------------------------------------
 // Those of a profiler's trace (Chrome trace format as Kineto writes it), as a stream:
 //
-//   {"deviceProperties": [{"name": "NVIDIA H200"}],
+//   {"deviceProperties": [{"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 150124494848,
+//                          "numSms": 132}],
 //    "distributedInfo": {"rank": 0, "world_size": 2},
 //    "traceEvents": [{"ph": "X", "cat": "kernel", "name": "nvjet_tst", "pid": 0, "tid": 7,
 //      "ts": 10.5, "dur": 3.25, "args": {"correlation": 57, "External id": 11}}, ...]}
@@ -72,10 +75,19 @@ struct TraceEvent {
   std::string grid;        // likewise
   std::string block;
   CollectiveCall collective;
+  std::string_view
+      foreign;  // what the trace is by an argument that PyTorch's profiler never writes
+};
+
+// A device as the trace lists it.
+struct TracedDevice {
+  std::int64_t id = -1;  // that the calls on it have as their process; -1: not stated
+  DeviceIdentity says;
 };
 
 struct TraceHead {
-  std::string gpu;         // the first device's name; empty: not stated
+  std::vector<TracedDevice> devices;
+  DeviceIdentity device;   // whose calls are kept; says nothing where the trace does not
   std::int64_t rank = -1;  // -1: not stated
   std::int64_t world = 0;
 };
@@ -84,6 +96,9 @@ struct TraceHead {
 // ConfigError, which speaks of `file`, for what is no such document.
 TraceHead read_trace_events(std::istream& stream, const std::string& file,
                             const std::function<void(const TraceEvent&)>& take);
+
+// The first keys of a JSON text's outermost object, as far as the text can be read.
+std::vector<std::string> keys_at_top(std::istream& stream);
 
 // --- what is kept -------------------------------------------------------------------------------
 
@@ -104,6 +119,11 @@ class TextPool {
   [[nodiscard]] const std::string& text(TextId id) const {
     static const std::string kEmpty;
     return id == kNoText ? kEmpty : *texts_[static_cast<std::size_t>(id)];
+  }
+  template <typename Predicate>
+  [[nodiscard]] bool any_of(const Predicate& predicate) const {
+    return std::ranges::any_of(texts_, predicate,
+                               [](const std::string* text) { return std::string_view(*text); });
   }
   // That the texts take in memory.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
@@ -177,6 +197,8 @@ struct TraceRecording {
   std::deque<RecordedCollective> collectives;
   std::vector<MarkedStep> steps;  // by their start
   std::size_t devices = 0;        // in the trace
+  // Whether an operator or a kernel is called one of a backward pass.
+  bool has_backward = false;
 };
 
 // Throws ConfigError, which speaks of `file`, for what is no trace or holds no call of a device.

@@ -67,8 +67,19 @@ says 'power.matrix_energy.bf16 .* times without watts do not settle power'
 says 'not fitted: others move the rows more'
 exits 0 calibrate "$made/trace.json" --gpu "$2/hardware_profiles/gpus/h200_sxm.yaml"
 says 'fitted by .stepcast calibrate'
+says 'does not say what it was taken on; it counts for h200_sxm'
 exits 2 calibrate "$made/trace.json" --gpu h200_sxm --of exchanges
 says 'no rows of this GPU'
+# Kernels of another part are none of its own; a name that two parts have is either's.
+sed '1s/{/{"deviceProperties": [{"id": 0, "name": "AMD Instinct MI300X OAM"}], /' "$made/trace.json" >"$made/mi300x.json"
+exits 2 calibrate "$made/mi300x.json" --gpu h200_sxm
+says "taken on 'AMD Instinct MI300X OAM', which is mi300x, and not h200_sxm: .*give --gpu"
+sed '1s/{/{"deviceProperties": [{"id": 0, "name": "NVIDIA A100"}], /' "$made/trace.json" >"$made/a100.json"
+exits 0 calibrate "$made/a100.json" --gpu a100_40gb --constant gemm.start_up
+says 'may be a100_40gb or a100_80gb; it counts for a100_40gb'
+echo '{"schema": "1.0.1", "nodes": []}' >"$made/et.json"
+exits 2 calibrate "$made/et.json" --gpu h200_sxm
+says 'an execution trace'
 
 exits 2 calibrate "$made/rows.jsonl" --gpu h200_sxm --constant gemm.startup
 says "gemm.startup: error: .*did you mean 'gemm.start_up'?"

@@ -12,6 +12,7 @@
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/api/job.hpp"
+#include "stepcast/api/traced_device.hpp"
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
@@ -108,26 +109,61 @@ void add_rows(const MeasuredKernel& kernel, std::size_t part, const CostModel& m
   }
 }
 
-// A trace is of the first part: what it calls the GPU need not be a part's name.
+// The part that a trace was taken on, and what of it is taken on trust.
+struct TracedPart {
+  const DeviceSpec* part = nullptr;
+  std::string remark;  // empty: nothing is
+};
+
+// Throws ConfigError where the trace was taken on none of the parts.
+TracedPart traced_part(const DeviceIdentity& device, const std::string& file,
+                       const std::vector<DeviceSpec>& parts, ProfileCache& profiles) {
+  TracedPart likely;
+  std::string others;
+  for (const DeviceSpec& part : parts) {
+    const ComparedDevice compared = compared_device(device, part, profiles);
+    if (compared.match == DeviceMatch::kSame) {
+      return {&part, ""};
+    }
+    if (compared.match == DeviceMatch::kOther) {
+      others = compared.text;
+    } else if (likely.part == nullptr) {
+      likely = {&part, file + " " + compared.text + "; it counts for " + part.name};
+    }
+  }
+  if (likely.part == nullptr) {
+    throw ConfigError({file, 0, 0},
+                      "the trace " + others + ", and not " +
+                          text_list(parts, " or ", &DeviceSpec::name) +
+                          ": constants of one part are fitted to its own kernels; give --gpu of "
+                          "the trace's, or name the device under 'called' in the part's profile");
+  }
+  return likely;
+}
+
 std::vector<MeasuredKernel> kernels_in(const std::string& file,
-                                       const std::vector<DeviceSpec>& parts,
-                                       ProfileCache& profiles) {
+                                       const std::vector<DeviceSpec>& parts, ProfileCache& profiles,
+                                       std::vector<std::string>& remarks) {
   if (!is_step_trace(file)) {
     return measured_kernels(file, all_importers(), profiles);
   }
   const MeasuredStep step = measured_step(read_recording(std::filesystem::path(file)), file);
-  return traced_kernels(step, parts.front(), file);
+  const TracedPart traced = traced_part(step.head.device, file, parts, profiles);
+  if (!traced.remark.empty()) {
+    remarks.push_back(traced.remark);
+  }
+  return traced_kernels(step, *traced.part, file);
 }
 
 std::vector<CalibrationRow> rows_of(const CalibrateSettings& settings, ConstantsOf of,
                                     const std::vector<DeviceSpec>& parts, const DataRoot& data,
-                                    const CostModel& model) {
+                                    const CostModel& model, std::vector<std::string>& remarks) {
   ProfileCache profiles(data);
   std::vector<CalibrationRow> rows;
   std::set<std::string> gpus;
   const std::vector<std::string> names = each_of(parts, &DeviceSpec::name);
   for (const std::string& file : settings.files) {
-    for (const MeasuredKernel& kernel : kernels_in(file, parts, profiles)) {
+    for (const MeasuredKernel& kernel : kernels_in(file, parts, profiles, remarks)) {
       gpus.insert(kernel.gpu);
       const auto part = std::ranges::find(names, kernel.gpu);
       const bool moved = price(of, kernel.work.op);
@@ -212,12 +248,17 @@ Calibrated Simulator::calibrate(const CalibrateSettings& settings) const {
     const CostModel model = cost_model_of(settings.backends, data);
     const std::vector<DeviceSpec> parts = parts_of(settings, of, data);
     const ConfigNode file = load_config(constants_file(of, parts.front(), data));
-    const std::vector<CalibrationRow> rows = rows_of(settings, of, parts, data, model);
+    CalibrationRecord record{
+        settings.date.empty() ? today() : settings.date, names_of_files(settings), {}};
+    const std::vector<CalibrationRow> rows =
+        rows_of(settings, of, parts, data, model, record.remarks);
     const Calibration calibration =
         stepcast::calibrate(parts, file, rows, settings.constants, of, evidence_of(settings));
-    const CalibrationRecord record{settings.date.empty() ? today() : settings.date,
-                                   names_of_files(settings)};
-    return {constants_to_yaml(calibration, record), calibration_to_text(calibration)};
+    std::string residuals = calibration_to_text(calibration, record);
+    if (calibration.is_worse()) {
+      return {"", std::move(residuals), why_worse(calibration)};
+    }
+    return {constants_to_yaml(calibration, record), std::move(residuals), ""};
   });
 }
 

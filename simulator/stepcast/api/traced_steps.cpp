@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "importers/published_names.hpp"
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/api/job.hpp"
 #include "stepcast/api/report_forms.hpp"
+#include "stepcast/api/traced_device.hpp"
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
@@ -32,6 +32,11 @@ std::vector<MeasuredStep> measured_steps(const TraceComparisonSettings& settings
     steps.push_back(measured_step(recording, file, wanted));
   }
   return steps;
+}
+
+// "1 rank", "8 GPUs".
+std::string counted(std::int64_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 std::string percent(double share) { return decimals(100.0 * share, 1) + " %"; }
@@ -70,21 +75,16 @@ std::string launches_of(const MeasuredStep& step) {
   return text_list(launches);
 }
 
-// What keeps the two from being the same step.
+// What a reader of the comparison is to know besides.
 std::vector<std::string> notes_on(const StepComparison& comparison, const Experiment& experiment,
                                   const DataRoot& data) {
-  constexpr double kFew = 0.5;
   std::vector<std::string> notes;
   const MeasuredStep& step = comparison.input.measured;
   ProfileCache profiles(data);
-  const std::string& gpu = experiment.named.gpu;
-  if (!step.head.gpu.empty() && gpu_for(step.head.gpu, profiles.gpu_names()) != gpu) {
-    notes.push_back("the trace was taken on '" + step.head.gpu + "', the experiment is on " + gpu);
-  }
-  const Projection& projection = comparison.input.projection;
-  if (step.head.world > 0 && step.head.world != projection.gpus) {
-    notes.push_back("the trace is of " + std::to_string(step.head.world) +
-                    " ranks, the experiment of " + std::to_string(projection.gpus) + " GPUs");
+  const ComparedDevice device =
+      compared_device(step.head.device, experiment.cluster.device, profiles);
+  if (device.match == DeviceMatch::kUnsaid || device.match == DeviceMatch::kPerhaps) {
+    notes.push_back("the trace " + device.text + "; the experiment is on " + experiment.named.gpu);
   }
   add_notes_on_ranks(comparison.input, notes);
   if (const std::string launches = launches_of(step); !launches.empty()) {
@@ -94,16 +94,60 @@ std::vector<std::string> notes_on(const StepComparison& comparison, const Experi
     notes.push_back("the trace has " + std::to_string(step.devices) +
                     " devices; the one that is busy for longest is compared");
   }
-  if (comparison.input.predicted.priced && comparison.operators.empty()) {
-    notes.emplace_back(
+  return notes;
+}
+
+// What says that the two are not of the same step.
+std::vector<std::string> doubts_about(const StepComparison& comparison,
+                                      const Experiment& experiment, const DataRoot& data) {
+  constexpr double kFew = 0.5;
+  std::vector<std::string> doubts;
+  const MeasuredStep& step = comparison.input.measured;
+  ProfileCache profiles(data);
+  const ComparedDevice device =
+      compared_device(step.head.device, experiment.cluster.device, profiles);
+  if (device.match == DeviceMatch::kOther) {
+    doubts.push_back("the trace " + device.text + "; the experiment is on " + experiment.named.gpu);
+  }
+  if (!step.has_backward) {
+    doubts.emplace_back(
+        "nothing in the trace is called a backward pass: it is of inference, or of a forward pass "
+        "alone");
+  }
+  const std::int64_t gpus = comparison.input.projection.gpus;
+  if (step.head.world > 0 && step.head.world != gpus) {
+    doubts.push_back("the trace is of " + counted(step.head.world, "rank") +
+                     ", the experiment of " + counted(gpus, "GPU"));
+  }
+  if (!comparison.input.predicted.priced) {
+    return doubts;
+  }
+  if (!comparison.operators.empty() && comparison.matched_share < kFew) {
+    doubts.push_back("the projection has only " + percent(comparison.matched_share) +
+                     " of the measured time of products, attention and collectives at the same "
+                     "shape: the trace is perhaps of another step than the experiment");
+  } else if (comparison.operators.empty() && !comparison.only_traced.empty()) {
+    doubts.emplace_back(
         "no operator of the trace has a shape that the projection has too: the trace is of another "
         "step than the experiment");
-  } else if (comparison.input.predicted.priced && comparison.matched_share < kFew) {
-    notes.push_back("the projection has only " + percent(comparison.matched_share) +
-                    " of the measured time of products, attention and collectives at the same "
-                    "shape: the trace is perhaps of another step than the experiment");
+  } else if (comparison.operators.empty()) {
+    doubts.emplace_back(
+        "the trace has no shapes of operators, so that only sums are compared; record it with "
+        "record_shapes=True");
   }
-  return notes;
+  return doubts;
+}
+
+// Throws ConfigError where nothing of the trace is the projection's, and something says why.
+void refuse_another_step(const StepComparison& comparison, const std::string& file) {
+  const std::vector<std::string>& doubts = comparison.input.doubts;
+  const bool shaped = !comparison.only_traced.empty();
+  if (comparison.input.predicted.priced && comparison.operators.empty() &&
+      (shaped || doubts.size() > 1)) {
+    throw ConfigError({file, 0, 0}, "the trace cannot be compared with the experiment: " +
+                                        text_list(doubts, "; ") +
+                                        "; give the experiment of the trace's step");
+  }
 }
 
 // Empty: as the trace shows.
@@ -137,6 +181,8 @@ StepComparison comparison_of(const ExperimentSource& source,
   input.predicted =
       predicted_step(experiment, input.projection, cost, input.pipeline_rank, input.state);
   StepComparison comparison = compare(std::move(input));
+  comparison.input.doubts = doubts_about(comparison, experiment, data);
+  refuse_another_step(comparison, settings.traces.front());
   comparison.input.notes = notes_on(comparison, experiment, data);
   return comparison;
 }

@@ -87,6 +87,19 @@ void check_keys(ConfigNode& file, const std::vector<std::string>& keys, Constant
   diagnostics.throw_if_any();
 }
 
+// Of the groups that have such rows, each of which counts the same, as in the fit.
+double held_back_mean(const std::vector<GroupError>& groups, double GroupError::*error) {
+  double sum = 0.0;
+  double count = 0.0;
+  for (const GroupError& group : groups) {
+    if (group.held_back > 0) {
+      sum += group.*error;
+      count += 1.0;
+    }
+  }
+  return count > 0.0 ? sum / count : 0.0;
+}
+
 class Fit {
  public:
   Fit(const std::vector<DeviceSpec>& parts, ConfigNode file,
@@ -128,6 +141,8 @@ class Fit {
     }
     result.unfitted = unfitted_;
     result.groups = group_errors(predictions(start_), predictions(found));
+    result.held_back_error = held_back_mean(result.groups, &GroupError::held_back_error);
+    result.held_back_before = held_back_mean(result.groups, &GroupError::held_back_before);
     result.file = tree_with(found, rounded_constant);
     result.of = of_;
     return result;
@@ -339,6 +354,7 @@ class Fit {
       if (is_held_back(row.shape)) {
         ++group->held_back;
         group->held_back_error += error;
+        group->held_back_before += std::abs(before[i] / row.measured - 1.0);
       } else {
         ++group->fitted;
         group->fitted_error += error;
@@ -347,7 +363,9 @@ class Fit {
     for (GroupError& group : groups) {
       group.error_before /= static_cast<double>(group.fitted + group.held_back);
       group.fitted_error /= static_cast<double>(std::max<std::size_t>(1, group.fitted));
-      group.held_back_error /= static_cast<double>(std::max<std::size_t>(1, group.held_back));
+      const auto held_back = static_cast<double>(std::max<std::size_t>(1, group.held_back));
+      group.held_back_error /= held_back;
+      group.held_back_before /= held_back;
     }
     return groups;
   }
@@ -363,6 +381,11 @@ class Fit {
 };
 
 }  // namespace
+
+bool Calibration::is_worse() const {
+  constexpr double kRounding = 1e-6;
+  return held_back_error > held_back_before * (1.0 + kRounding);
+}
 
 bool is_held_back(const std::string& shape) { return ((fnv1a(shape) >> 32U) & 1U) != 0; }
 

@@ -78,6 +78,7 @@ struct GroupError {
   double fitted_error = 0.0;  // mean of |predicted / measured - 1|
   double held_back_error = 0.0;
   double error_before = 0.0;  // of all rows, with the constants of the start
+  double held_back_before = 0.0;
 };
 
 struct Calibration {
@@ -86,6 +87,13 @@ struct Calibration {
   std::vector<GroupError> groups;
   ConfigNode file;  // the tree with the new values
   ConstantsOf of = ConstantsOf::kKernels;
+  // Mean errors of the groups on what was held back, with the new constants and with those of the
+  // start; 0 where nothing was.
+  double held_back_error = 0.0;
+  double held_back_before = 0.0;
+
+  // Whether the constants of the start are the better ones for shapes that the fit did not see.
+  [[nodiscard]] bool is_worse() const;
 };
 
 bool is_held_back(const std::string& shape);

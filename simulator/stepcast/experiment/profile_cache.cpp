@@ -126,6 +126,16 @@ const std::vector<std::string>& ProfileCache::gpu_names() {
   return *gpu_names_;
 }
 
+const std::vector<KnownPart>& ProfileCache::known_parts() {
+  if (!known_parts_) {
+    known_parts_.emplace();
+    for (const std::string& name : gpu_names()) {
+      known_parts_->push_back(known_part(gpu(name)));
+    }
+  }
+  return *known_parts_;
+}
+
 const SourceTable& ProfileCache::sources() {
   if (!sources_) {
     sources_ = load_shared_sources(data_);

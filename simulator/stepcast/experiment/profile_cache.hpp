@@ -32,6 +32,8 @@ class ProfileCache {
   // As many nodes of the part as any group needs, for kernels and collectives by themselves.
   const ClusterSpec& fabric(const std::string& name);
   const std::vector<std::string>& gpu_names();
+  // All parts that ship, as what devices say of themselves is held against them.
+  const std::vector<KnownPart>& known_parts();
   [[nodiscard]] std::vector<std::string> software_names() const {
     return names_in(data_.software());
   }
@@ -50,6 +52,7 @@ class ProfileCache {
   std::map<std::string, HostSpec> hosts_;
   std::optional<AttentionSupport> attention_;
   std::optional<std::vector<std::string>> gpu_names_;
+  std::optional<std::vector<KnownPart>> known_parts_;
 };
 
 // The same as read_experiment of a data root, with profiles that are read once.

@@ -232,6 +232,7 @@ DeviceSpec read_generic(MappingReader top, DeviceSpec named, const SourceTable& 
   device.name = named.name;
   device.title = named.title;
   device.vendor = named.vendor;
+  device.called = named.called;
   device.bases = {part.like};
   device.stand_in = part.like;
   device.own_part = OwnPart::kLikeAVendor;
@@ -317,7 +318,7 @@ ConfigNode profile_with_bases(const std::filesystem::path& file,
     bases.push_back(base);
     ConfigNode whole = load_config(*other);
     // What names a part, and says that it was never measured, is said by each part for itself.
-    for (const std::string_view own : {"name", "title", "kernels_measured_on"}) {
+    for (const std::string_view own : {"name", "title", "called", "kernels_measured_on"}) {
       drop(whole, own);
     }
     drop(root, kBase);
@@ -337,6 +338,7 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   device.name = required_name(top);
   device.title = top.required_text("title");
   device.vendor = top.required_text("vendor");
+  device.called = read_part_names(top, device.sources);
   device.host = top.optional_name("host");
   if (top.has("generic")) {
     device = read_generic(std::move(top), std::move(device), shared_sources, profiles);
@@ -358,6 +360,11 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
                           : OwnPart::kLikeAGpu;
   }
   return device;
+}
+
+KnownPart known_part(const DeviceSpec& device) {
+  return {device.name,         device.called,       device.vendor, device.architecture.name,
+          device.hbm.capacity, device.compute_units};
 }
 
 std::string assumed_exchange(const DeviceSpec& device, Dispatcher dispatcher) {

@@ -20,6 +20,7 @@
 #include "stepcast/hardware/kernel_constants.hpp"
 #include "stepcast/hardware/library_constants.hpp"
 #include "stepcast/hardware/own_part.hpp"
+#include "stepcast/hardware/part_names.hpp"
 #include "stepcast/hardware/provenance.hpp"
 
 namespace stepcast {
@@ -92,6 +93,7 @@ struct DeviceSpec {
   std::string name;
   std::string title;
   std::string vendor;  // printed, and what GPUs of one have in common where none was measured
+  PartNames called;
   Architecture architecture;
 
   std::int64_t compute_units = 0;
@@ -153,6 +155,9 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
 // nearest first. Throws ConfigError if a base is not in `folder` or is based on itself.
 ConfigNode profile_with_bases(const std::filesystem::path& file,
                               const std::filesystem::path& folder, std::vector<std::string>& bases);
+
+// As what a device says of itself is held against it.
+KnownPart known_part(const DeviceSpec& device);
 
 // "exchange constants of deepep on mi300x assumed, 16 of 19: as H100", with the reason that most of
 // them give; empty where a source stands behind every constant of the dispatcher.

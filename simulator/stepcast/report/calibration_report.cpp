@@ -119,6 +119,9 @@ std::string constants_to_yaml(const Calibration& calibration, const CalibrationR
       ", fitted by `stepcast calibrate` on " + record.date +
       ".\n# Mean absolute error by group; shapes held back were not seen by the fit.\n" +
       group_table(calibration, "#   ");
+  for (const std::string& remark : record.remarks) {
+    text += "# " + remark + ".\n";
+  }
   for (const FittedConstant& constant : calibration.constants) {
     text += constant.at_bound
                 ? "# " + constant.key + " ended at the bound of the search: not settled.\n"
@@ -139,7 +142,7 @@ std::string constants_to_yaml(const Calibration& calibration, const CalibrationR
   return text;
 }
 
-std::string calibration_to_text(const Calibration& calibration) {
+std::string calibration_to_text(const Calibration& calibration, const CalibrationRecord& record) {
   std::string text = "constants\n";
   for (const FittedConstant& constant : calibration.constants) {
     const std::string unit = constant.unit.empty() ? "" : " " + constant.unit;
@@ -150,7 +153,19 @@ std::string calibration_to_text(const Calibration& calibration) {
   for (const UnfittedConstant& constant : calibration.unfitted) {
     text += "  " + padded(constant.key, 36) + "not fitted: " + constant.reason + "\n";
   }
-  return text + "mean absolute error\n" + group_table(calibration, "  ");
+  text += "mean absolute error\n" + group_table(calibration, "  ");
+  for (const std::string& remark : record.remarks) {
+    text += "note: " + remark + "\n";
+  }
+  return text;
+}
+
+std::string why_worse(const Calibration& calibration) {
+  return "the fit is worse on the shapes that it did not see, " +
+         in_percent(calibration.held_back_error) + " for " +
+         in_percent(calibration.held_back_before) +
+         " before: no constants are written; give measurements of more shapes, or fit fewer "
+         "constants with --constant";
 }
 
 }  // namespace stepcast

@@ -173,7 +173,7 @@ Value rank_of(std::int64_t rank) { return rank < 0 ? Value(nullptr) : Value(rank
 Value trace_json(const ComparisonInput& input) {
   const MeasuredStep& step = input.measured;
   return {{"file", input.file},
-          {"gpu", step.head.gpu},
+          {"gpu", step.head.device.name},
           {"rank", rank_of(step.head.rank)},
           {"world_size", step.head.world < 1 ? Value(nullptr) : Value(step.head.world)},
           {"devices", step.devices},
@@ -193,7 +193,8 @@ std::string trace_line(const ComparisonInput& input) {
     text += ", rank " + std::to_string(step.head.rank);
     text += step.head.world > 0 ? " of " + std::to_string(step.head.world) : "";
   }
-  text += step.head.gpu.empty() ? "" : ", " + step.head.gpu;
+  const std::string& gpu = step.head.device.name;
+  text += gpu.empty() ? "" : ", " + gpu;
   return cut_to(text, 96) + "\n";
 }
 
@@ -221,11 +222,12 @@ std::string headline(const StepComparison& comparison) {
   if (!input.predicted.priced) {
     return text + "\n";
   }
-  const WallTime whole{"step", input.measured.summary.step, input.predicted.step};
+  const std::optional<double> error = comparison.error();
   const bool steady = input.state == TraceState::kSteady;
-  text += line("step projected", in_milliseconds(input.predicted.step) + " ms  " +
-                                     as_text(error_text(whole)) +
-                                     (steady ? ", steady" : ", the first step after a pause"));
+  text += line("step projected",
+               in_milliseconds(input.predicted.step) + " ms  " +
+                   (error ? as_text(as_signed_percent<1>(*error)) : "of another step") +
+                   (steady ? ", steady" : ", the first step after a pause"));
   if (!steady) {
     text += line("steady", in_milliseconds(input.steady) + " ms");
   }
@@ -490,7 +492,11 @@ constexpr std::string_view kRowMembers =
 
 std::string to_text(const StepComparison& comparison) {
   const ComparisonInput& input = comparison.input;
-  std::string text = trace_line(input) + heading(input.projection) + headline(comparison);
+  std::string text = trace_line(input);
+  for (const std::string& doubt : input.doubts) {
+    text += note_text(doubt);
+  }
+  text += heading(input.projection) + headline(comparison);
   if (input.predicted.priced) {
     text += top_table(comparison);
   }
@@ -538,6 +544,7 @@ nlohmann::ordered_json to_json(const StepComparison& comparison) {
                      {"calls", kWaitedCalls.json_rows(input.ranks->calls)},
                      {"alone", input.ranks->alone}};
   }
+  json["doubts"] = input.doubts;
   json["notes"] = input.notes;
   return json;
 }

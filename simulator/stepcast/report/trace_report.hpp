@@ -30,6 +30,7 @@
 //                    collectives[] (category, shape, calls, transfer_s, waiting_s[], last[]),
 //                    calls[] (start_s, category, shape, transfer_s, waiting_s, last: which of
 //                    `ranks` arrived last), alone
+//   doubts[]         why the two may not be of the same step; text has them above all else
 //   notes[]
 // CSV has the rows of time, categories, operators and the three lists, one a line, with the list in
 // the column `section`.

@@ -63,6 +63,18 @@ TEST_CASE("parts that share a file are fitted together", "[unit]") {
   CHECK(constant(found, "gemm.start_up") == Approx(1.1).epsilon(0.05));
 }
 
+// Half of the shapes take as long as shipped constants say, those that the fit sees 0.7 as long.
+TEST_CASE("a fit that is worse on the shapes that it did not see says so", "[unit]") {
+  std::vector<CalibrationRow> rows = test::rows_priced_with(test::shipped_gpu("h200_sxm"));
+  for (CalibrationRow& row : rows) {
+    row.measured *= is_held_back(row.shape) ? 1.0 : 0.7;
+  }
+  const Calibration found = test::calibrate_h200(rows, {"gemm.matrix_efficiency.bf16"});
+  CHECK(found.is_worse());
+  CHECK(found.held_back_before < 1e-6);
+  CHECK(found.held_back_error > 0.01);
+}
+
 TEST_CASE("rows that the constants explain already leave them", "[unit]") {
   const DeviceSpec shipped = test::shipped_gpu("h200_sxm");
   const Calibration found =

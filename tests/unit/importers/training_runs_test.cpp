@@ -45,20 +45,7 @@ TEST_CASE("A key that stands twice in a published run is an error at its place",
   CHECK(problems[0].message == "duplicate key 'tp'; keep one of them");
 }
 
-TEST_CASE("A part, a framework or a key that is not known is none of its relatives", "[unit]") {
-  const auto gpu = [](const char* name) { return gpu_for(name, {"h100_sxm", "l40s"}); };
-  CHECK(gpu("H100 SXM 80GB") == "h100_sxm");
-  CHECK(gpu("NVIDIA H100 80GB HBM3") == "h100_sxm");
-  CHECK(gpu("H100 96GB HBM2e (Grand Teton, 500W)") == "h100_96gb_500w");
-  CHECK(gpu("AMD gfx942 (MI300X)") == "mi300x");
-  CHECK(gpu("l40s") == "l40s");
-  CHECK(gpu("MI350X") == "mi350x");
-  CHECK(gpu("H100 PCIe 80GB") == "h100_pcie");
-  for (const char* unknown : {"H100 NVL 94GB", "MI308X", "mi300", "A100 PCIe 80GB",
-                              "unstated (TFLOPS > H100 peak: Blackwell-class)"}) {
-    CAPTURE(unknown);
-    CHECK(gpu(unknown).empty());
-  }
+TEST_CASE("A framework that is not known is none of its relatives", "[unit]") {
   CHECK(software_for("NeMo 2.0").software == "nemo");
   CHECK(software_for("Megatron-LM 23e00ed0 + TE 2.11").software == "megatron");
   CHECK(software_for("MaxText (JAX/XLA)").software == "maxtext");

@@ -43,7 +43,7 @@ TEST_CASE("A kernel belongs to the innermost operator around its launch", "[unit
   REQUIRE(mm.parent >= 0);
   const HostOperator& linear = recording.operators[static_cast<std::size_t>(mm.parent)];
   CHECK(recording.texts.text(linear.name) == "aten::linear");
-  CHECK(recording.head.gpu == "NVIDIA H200");
+  CHECK(recording.head.device.name == "NVIDIA H200");
   CHECK(recording.head.rank == 1);
   CHECK(recording.head.world == 2);
 }
@@ -99,7 +99,7 @@ TEST_CASE("Files of other kinds are named in the refusal", "[unit]") {
   CHECK(fault_of("PK\x03\x04rest").find("zip archive") != std::string::npos);
   CHECK(fault_of("\x80\x04rest").find("pickle") != std::string::npos);
   CHECK(fault_of("\x1f\x8brest").find("compressed twice") != std::string::npos);
-  CHECK(fault_of("[1, 2]").find("no list 'traceEvents'") != std::string::npos);
+  CHECK(fault_of("[1, 2]").find("a list, not an object with 'traceEvents'") != std::string::npos);
   CHECK(fault_of(R"({"traceEvents": [{"ph")").find("cut off") != std::string::npos);
   CHECK(fault_of(R"({"traceEvents": [}]})").find("wrong at byte 17") != std::string::npos);
   const std::string endless = R"({"traceEvents": [{"name": ")" + std::string(18U << 20U, 'x');

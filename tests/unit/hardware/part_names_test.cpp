@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/hardware/part_names.hpp"
+
+#include "catch.hpp"
+#include "sample_specs.hpp"
+#include "stepcast/base/text_list.hpp"
+#include "stepcast/experiment/profile_cache.hpp"
+
+namespace stepcast::part_names_test {
+namespace {
+
+std::string parts_of(const DeviceIdentity& device) {
+  static ProfileCache profiles(test::data_root());
+  return text_list(parts_of_device(device, profiles.known_parts()));
+}
+
+std::string parts_named(const std::string& name) { return parts_of({name, {}, {}}); }
+
+TEST_CASE("A part is known by what its driver and those who report of it call it", "[unit]") {
+  CHECK(parts_named("h100_sxm") == "h100_sxm");
+  CHECK(parts_named("NVIDIA H100 80GB HBM3") == "h100_sxm");
+  CHECK(parts_named("H100 SXM5 80 GB") == "h100_sxm");
+  CHECK(parts_named("8x H100") == "h100_sxm");
+  CHECK(parts_named("NVIDIA H100 PCIe") == "h100_pcie");
+  CHECK(parts_named("H100 96GB HBM2e (Grand Teton, 500W)") == "h100_96gb_500w");
+  CHECK(parts_named("NVIDIA A100-SXM4-80GB") == "a100_80gb");
+  CHECK(parts_named("NVIDIA A100-SXM4-40GB") == "a100_40gb");
+  CHECK(parts_named("NVIDIA B300 SXM6 AC") == "b300");
+  CHECK(parts_named("GB200 NVL72") == "gb200");
+  CHECK(parts_named("AMD Instinct MI300X OAM") == "mi300x");
+  CHECK(parts_named("AMD Instinct MI300X VF") == "mi300x");
+  CHECK(parts_named("AMD Instinct MI355 OAM") == "mi355x");
+  CHECK(parts_named("AMD gfx942 (MI300X)") == "mi300x");
+}
+
+TEST_CASE("A part is known by its device on the PCI bus", "[unit]") {
+  CHECK(parts_named("10de:2330") == "h100_sxm");
+  CHECK(parts_named("PCI 10DE:20B0") == "a100_40gb");
+  CHECK(parts_named("0x233110DE") == "h100_pcie");
+  CHECK(parts_named("1002:74b5") == "mi300x");
+  CHECK(parts_named("10de:2321").empty());  // H100 NVL
+}
+
+TEST_CASE("A word that a part does not have makes it another one", "[unit]") {
+  for (const char* unknown :
+       {"NVIDIA H100 NVL", "NVIDIA H20", "NVIDIA GH200 480GB", "A100 PCIe 80GB", "MI308X", "mi300",
+        "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "Tesla V100-SXM2-32GB", "AMD Radeon Graphics",
+        "VR200 NVL72 (Vera Rubin)", "unstated (TFLOPS > H100 peak: Blackwell-class)", ""}) {
+    CAPTURE(unknown);
+    CHECK(parts_named(unknown).empty());
+  }
+}
+
+TEST_CASE("What a name leaves open is a question between parts", "[unit]") {
+  CHECK(parts_named("NVIDIA A100") == "a100_40gb, a100_80gb");
+  CHECK(parts_named("gfx942") == "mi300x, mi325x");
+  CHECK(parts_named("AMD gfx950 (MI350X/MI355X)") == "mi350x, mi355x");
+  CHECK(parts_named("NVIDIA sm_80") == "a100_40gb, a100_80gb");
+}
+
+TEST_CASE("Memory and units settle what a name leaves open", "[unit]") {
+  // What profilers list of these devices.
+  CHECK(parts_of({"NVIDIA H100", Bytes(101997215744.0), 132}) == "h100_96gb_500w");
+  CHECK(parts_of({"NVIDIA H100 80GB HBM3", Bytes(85018279936.0), 132}) == "h100_sxm");
+  CHECK(parts_of({"NVIDIA A100-PG509-200", Bytes(42297524224.0), 108}) == "a100_40gb");
+  CHECK(parts_of({"NVIDIA B200", Bytes(191503138816.0), 148}) == "b200");
+  CHECK(parts_of({"", Bytes(206141652992.0), 304}) == "mi300x");
+  CHECK(parts_of({"gfx942", Bytes(274877906944.0), 304}) == "mi325x");
+  // 64 GB of HBM2, a board of its own; and a partition of 38 units.
+  CHECK(parts_of({"NVIDIA H100", Bytes(68719476736.0), 132}).empty());
+  CHECK(parts_of({"AMD Instinct MI300X", Bytes(25769803776.0), 38}).empty());
+}
+
+}  // namespace
+}  // namespace stepcast::part_names_test
