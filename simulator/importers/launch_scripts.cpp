@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <utility>
 
 #include "frameworks/bridge_recipe.hpp"
 #include "frameworks/words.hpp"
 #include "importers/published_names.hpp"
 #include "importers/stated_object.hpp"
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 namespace {
@@ -157,7 +160,7 @@ struct KnownAdapter {
   Record targets;
   bool dropout = false;
   std::string reason;
-  Record documents{};  // that the sequences are packed of; null: of one
+  bool packs_questions = false;  // into its sequences
 };
 
 KnownAdapter adapter_of(StatedObject& row) {
@@ -178,7 +181,25 @@ KnownAdapter adapter_of(StatedObject& row) {
           std::string("rank ") + (small ? "8" : "16") +
               " of qkv: the performance recipes of NeMo and Megatron Bridge adapt linear_qkv, with "
               "rank 8 of Llama 3 8B and 16 of 70B",
-          Record{{"length", 200}, {"lengths", "geometric"}}};
+          true};
+}
+
+void pack_questions(Record& training, Record& assumed) {
+  training["documents"] = {{"length", 200}, {"lengths", "geometric"}};
+  assumed.push_back(
+      "training.documents of 200 tokens: the recipes pack questions of SQuAD, whose paragraphs "
+      "have about 120 words (arXiv 1606.05250), and keep them apart");
+}
+
+// NVIDIA's recipes fine-tune on the data set that they adapt on; how long others' documents are is
+// not known, and they count as long as their sequence.
+void settle_packing(StatedObject& row, Record& training, Record& assumed) {
+  const FrameworkFamily family = software_for(row.object("train").text("framework")).family();
+  if (family == FrameworkFamily::kNemo || family == FrameworkFamily::kMegatronBridge) {
+    pack_questions(training, assumed);
+  } else {
+    assumed.push_back("training.documents: each as long as its sequence, none is stated");
+  }
 }
 
 // What the configuration of a submission to MLPerf says besides its plan: CUDA graphs, attention in
@@ -264,20 +285,33 @@ void follow_launch_script(StatedObject& row, const std::string& gpu, const DataR
   }
 }
 
-bool trains_adapters(StatedObject& row) {
+RunTask task_of(StatedObject& row) {
+  constexpr std::array kTasks = {
+      std::pair{std::string_view(), RunTask::kPretraining},
+      std::pair{std::string_view("pretrain"), RunTask::kPretraining},
+      std::pair{std::string_view("pretraining"), RunTask::kPretraining},
+      std::pair{std::string_view("sft"), RunTask::kFineTuning},
+      std::pair{std::string_view("sft full"), RunTask::kFineTuning},
+      std::pair{std::string_view("full fine-tuning"), RunTask::kFineTuning},
+      std::pair{std::string_view("lora"), RunTask::kAdapters},
+  };
   const std::string task = row.text("task");
-  if (task == "LoRA") {
-    return true;
-  }
-  if (task != "pretrain" && !task.empty()) {
+  const std::string word = ascii::lower_case(task);
+  const auto* const known =
+      std::ranges::find_if(kTasks, [&](const auto& entry) { return entry.first == word; });
+  if (known == kTasks.end()) {
     throw RefusedRow{"feature unsupported: the task " + task + " (generation, frozen weights)"};
   }
-  return false;
+  return known->second;
 }
 
-void settle_adapter(StatedObject& row, const DeviceSpec& device, Record& training, Record& plan,
-                    RunSoftware& software, Record& assumed) {
-  if (!trains_adapters(row)) {
+void settle_task(StatedObject& row, const DeviceSpec& device, Record& training, Record& plan,
+                 RunSoftware& software, Record& assumed) {
+  const RunTask task = task_of(row);
+  if (task == RunTask::kFineTuning) {
+    return settle_packing(row, training, assumed);
+  }
+  if (task != RunTask::kAdapters) {
     return;
   }
   const KnownAdapter known = adapter_of(row);
@@ -285,11 +319,8 @@ void settle_adapter(StatedObject& row, const DeviceSpec& device, Record& trainin
   training["lora"] = {
       {"rank", rank.value_or(known.rank)}, {"targets", known.targets}, {"dropout", known.dropout}};
   assumed.push_back("training.lora " + known.reason);
-  if (!known.documents.is_null()) {
-    training["documents"] = known.documents;
-    assumed.push_back(
-        "training.documents of 200 tokens: the recipes pack questions of SQuAD, whose paragraphs "
-        "have about 120 words (arXiv 1606.05250), and keep them apart");
+  if (known.packs_questions) {
+    pack_questions(training, assumed);
   }
   if (row.object("source").text("key") == kMlperf) {
     settle_mlperf(row, device, plan, software, assumed);

@@ -8,6 +8,7 @@
 
 #include "frameworks/setting.hpp"
 #include "frameworks/words.hpp"
+#include "importers/foreign_row.hpp"
 #include "importers/stated_object.hpp"
 #include "stepcast/hardware/part_names.hpp"
 
@@ -104,6 +105,7 @@ constexpr auto kFrameworks = std::to_array<PublishedFramework>({
     {"nemo/megatron-core", "", "nemo"},
     {"megatron-lm/nemo", "", "nemo"},
     {"megatron-bridge", "", "megatron_bridge"},
+    {"primus megatron-bridge", "", "megatron_bridge"},
     {"nemo automodel", "", "nemo_automodel"},
     {"nemo-automodel", "", "nemo_automodel"},
     {"megatron-lm", "rocm docker", "primus_legacy"},
@@ -118,10 +120,20 @@ constexpr auto kFrameworks = std::to_array<PublishedFramework>({
     {"deepspeed", "", "deepspeed"},
     {"nanotron", "", "nanotron"},
     {"pytorch", "", "pytorch_compiled"},
+    {"pytorch ddp", "", "pytorch_ddp"},
+    {"plain pytorch ddp", "", "pytorch_ddp"},
+    {"plain ddp", "", "pytorch_ddp"},
+    {"ddp", "", "pytorch_ddp"},
+    {"torchtune", "", "torchtune"},
+    {"torchtune full_finetune_distributed", "", "torchtune"},
     {"meta internal 4d parallel", "", "megatron",
      "Meta's own framework has no software set; its kernels and overlap are "
      "described like Megatron-LM's"},
 });
+
+// Frameworks of reinforcement learning, by their names in lower case.
+constexpr std::array<std::string_view, 7> kReinforcement = {
+    "prime-rl", "verl", "openrlhf", "slime", "areal", "skyrl", "nemo-rl"};
 
 // The first whose beginning a set's name has.
 struct SetFamily {
@@ -258,6 +270,15 @@ SoftwareName software_for(std::string_view framework) {
     }
   }
   return {};
+}
+
+void refuse_framework(const std::string& framework) {
+  const std::string name = without_versions(with_remark(framework).first);
+  if (std::ranges::find(kReinforcement, name) != kReinforcement.end()) {
+    throw RefusedRow{"feature unsupported: " + name +
+                     ", whose trainer no software set describes and whose steps wait for text that "
+                     "models generate"};
+  }
 }
 
 PublishedSource published_source(std::string_view key) {

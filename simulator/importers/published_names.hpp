@@ -49,6 +49,9 @@ SoftwareName software_for(std::string_view framework);
 // another (trainer_rows.cpp).
 std::string_view trainer_set(std::string_view framework);
 
+// Throws RefusedRow for a framework that is known and whose steps are none that a set describes.
+void refuse_framework(const std::string& framework);
+
 // --- sources ----------------------------------------------------------------------------------
 // The sources of published runs by the key that their rows have for them.
 

@@ -35,11 +35,6 @@ inline constexpr std::string_view kActivationOffload = "activation offload";
 // "selective (attention core)", "selective:layernorm,moe_act".
 Record recompute_keys(const std::string& published, const std::string& framework, Record& assumed);
 
-// Network rate that a text like "1600 Gb/s RoCE node-node" or "4 x 100Gb RoCE per node" states for
-// one GPU of a node of `gpus_per_node`; empty if it states none.
-std::optional<BytesPerSecond> network_rate_of_gpu(const std::string& published,
-                                                  std::int64_t gpus_per_node);
-
 // What of the cluster other keys depend on.
 // NOLINTNEXTLINE(bugprone-exception-escape): JSON values move without throwing
 struct RunCluster {
@@ -109,14 +104,18 @@ void correct_figures(StatedObject& row, Record& measured, Record& assumed);
 
 // --- adapters (launch_scripts.cpp) --------------------------------------------------------------
 
-// Whether the row's task is LoRA and not pretraining; others are refused.
-bool trains_adapters(StatedObject& row);
+// What a run trains: all weights from documents as long as its sequences, all of them from a packed
+// data set, or adapters beside frozen ones.
+enum class RunTask { kPretraining, kFineTuning, kAdapters };
 
-// Adds `lora` to the keys of `training`, and the set and switches of the software that such runs
-// have: the rows name neither the rank nor the matrices, but the benchmark's rules and the
-// frameworks' recipes do. Nothing for another task.
-void settle_adapter(StatedObject& row, const DeviceSpec& device, Record& training, Record& plan,
-                    RunSoftware& software, Record& assumed);
+// Throws RefusedRow for another task, as reinforcement learning.
+RunTask task_of(StatedObject& row);
+
+// Adds to the keys of `training` what a task other than pretraining has: `lora`, `documents`, and
+// the set and switches of the software that such runs have. The rows name neither the rank nor the
+// matrices, but the benchmark's rules and the frameworks' recipes do.
+void settle_task(StatedObject& row, const DeviceSpec& device, Record& training, Record& plan,
+                 RunSoftware& software, Record& assumed);
 
 // --- launch scripts (launch_scripts.cpp) --------------------------------------------------------
 

@@ -33,6 +33,12 @@ constexpr auto kRepositories = std::to_array<Repository>({
     {"huggingface/trl", "TRL"},
     {"hiyouga/LlamaFactory", "LLaMA-Factory"},
     {"axolotl-ai-cloud/axolotl", "axolotl"},
+    {"pytorch/torchtune", "torchtune"},
+    {"PrimeIntellect-ai/prime-rl", "prime-rl"},
+    {"volcengine/verl", "verl"},
+    {"hpcaitech/ColossalAI", "ColossalAI"},
+    {"huggingface/nanotron", "nanotron"},
+    {"mosaicml/llm-foundry", "llm-foundry"},
     {"meta-llama/llama-cookbook", "transformers"},  // its models in a loop of their own
 });
 
@@ -147,6 +153,7 @@ std::string host_launched_megatron(AttentionKind attention) {
 
 std::string set_of(const ReportedStack& stack, AttentionKind attention, ProfileCache& profiles,
                    const Record& experiment) {
+  refuse_framework(stack.framework);
   const SoftwareName known = software_for(stack.framework);
   if (known.software.empty()) {
     throw RefusedRow{"feature unsupported: no software set describes the framework '" +

@@ -2,9 +2,12 @@
 #include "importers/published_run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "importers/published_names.hpp"
+#include "stepcast/base/ascii.hpp"
+#include "stepcast/hardware/data_root.hpp"
 
 namespace stepcast {
 namespace {
@@ -223,10 +226,39 @@ RunModel from_shipped(StatedObject& figures, const std::string& name, const Mode
 
 }  // namespace
 
+namespace {
+
+// Whether a row has the figures that a model is made of.
+bool states_its_shape(const StatedObject& figures) {
+  return std::ranges::all_of(std::array{"hidden", "num_layers", "heads", "vocab"},
+                             [&](const char* key) { return figures.states(key); });
+}
+
+// The shipped model whose name has the same letters and digits, "Qwen3-14B" of qwen3_14b; empty
+// without one.
+std::string model_by_letters(const std::string& published, const ProfileCache& profiles) {
+  const auto letters = [](std::string_view name) {
+    std::string kept = ascii::lower_case(name);
+    std::erase_if(kept, [](char c) { return !ascii::is_alphanumeric(c) && c != '.'; });
+    return kept;
+  };
+  for (const std::string& name : names_in(profiles.data().models())) {
+    if (letters(name) == letters(published)) {
+      return name;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 RunModel run_model(StatedObject& figures, std::int64_t sequence_length, ProfileCache& profiles) {
   const std::string published = figures.text("name");
   pass_over_derived(figures);
-  const std::string name = model_for(published);
+  std::string name = model_for(published);
+  if (name.empty() && !states_its_shape(figures)) {
+    name = model_by_letters(published, profiles);
+  }
   return name.empty() ? from_figures(figures, published)
                       : from_shipped(figures, name, profiles.model(name), sequence_length);
 }

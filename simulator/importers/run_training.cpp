@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <array>
 
+#include "frameworks/maxtext_words.hpp"
 #include "frameworks/words.hpp"
 #include "importers/published_names.hpp"
+#include "importers/stated_network.hpp"
 #include "importers/stated_object.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/base/decimal_text.hpp"
+#include "stepcast/config/json_node.hpp"
 
 namespace stepcast {
 namespace {
@@ -68,21 +71,6 @@ Record full(const std::string& text) {
   return keys;
 }
 
-// How many NICs a text names before their rate, "4 x " of "4 x 100Gb"; 0 if it names none.
-int nics_before(std::string_view rate, std::string_view text) {
-  std::string_view head = text.substr(0, static_cast<std::size_t>(rate.data() - text.data()));
-  head.remove_suffix(head.ends_with(' ') ? 1 : 0);
-  return head.ends_with('x') ? digits_value(last_digits(head.substr(0, head.size() - 1), 3)) : 0;
-}
-
-// Whether "/s", "ps" or less and a blank are at the beginning of what follows "Gb".
-bool is_unit_and_blank(std::string_view text) {
-  for (const char part : {'/', 'p', 's'}) {
-    text.remove_prefix(text.starts_with(part) ? 1 : 0);
-  }
-  return text.starts_with(' ');
-}
-
 // Rates that collectives between nodes were measured to reach, in GB/s or with their unit. What is
 // stated in prose is not read.
 void add_bus_rates(StatedObject& hardware, RunCluster& cluster) {
@@ -95,6 +83,30 @@ void add_bus_rates(StatedObject& hardware, RunCluster& cluster) {
     cluster.record["bus_rates"][collective] =
         stated.text(collective) + (rate.is_number() ? " GB/s" : "");
   }
+}
+
+// MaxText's own name of a policy of a run of MaxText; null for another text.
+const MaxTextRemat* maxtext_policy(const std::string& text, const std::string& framework) {
+  if (software_for(framework).family() != FrameworkFamily::kMaxtext) {
+    return nullptr;
+  }
+  const auto* const known = std::ranges::find_if(
+      kMaxTextPolicies, [&](std::string_view policies) { return is_among(policies, text); },
+      &MaxTextRemat::policies);
+  return known == kMaxTextPolicies.end() ? nullptr : known;
+}
+
+Record by_policy(const MaxTextRemat& policy, const std::string& text, Record& assumed) {
+  Record keys = {{"recompute", policy.recompute}};
+  if (!policy.modules.empty()) {
+    keys["recompute_modules"] =
+        json_of(parse_config("a: " + std::string(policy.modules), "").entries.front().value);
+  }
+  if (!policy.left_out.empty()) {
+    assumed.push_back("training.recompute " + std::string(policy.recompute) +
+                      ": MaxText's remat_policy '" + text + "', " + std::string(policy.left_out));
+  }
+  return keys;
 }
 
 }  // namespace
@@ -110,6 +122,9 @@ Record recompute_keys(const std::string& published, const std::string& framework
   if (text.starts_with("full")) {
     return full(text);
   }
+  if (const MaxTextRemat* const policy = maxtext_policy(text, framework); policy != nullptr) {
+    return by_policy(*policy, text, assumed);
+  }
   if (text.starts_with("maxtext remat_policy")) {
     assumed.push_back(
         "training.recompute full: MaxText's remat policies keep a few products of a "
@@ -123,35 +138,10 @@ Record recompute_keys(const std::string& published, const std::string& framework
         "and how long copying them back takes is not modelled; memory is not compared");
     return {{"recompute", "full"}};
   }
-  throw RefusedRow{"feature unsupported: the recomputation '" + published + "'"};
-}
-
-std::optional<BytesPerSecond> network_rate_of_gpu(const std::string& published,
-                                                  std::int64_t gpus_per_node) {
-  const std::string text = shortened(published);
-  const bool of_node =
-      mentions(text, "node-node") || mentions(text, "per node") || mentions(text, "a node");
-  std::array<std::optional<double>, 3> found;  // gigabits: of several NICs, of a node, of a GPU
-  const auto keep = [](std::optional<double>& first, double value) {
-    first = first.value_or(value);
-  };
-  for (std::size_t at = text.find("Gb"); at != std::string::npos; at = text.find("Gb", at + 1)) {
-    const std::string_view before = std::string_view(text).substr(0, at);
-    const std::string_view rate = last_digits(before, 4);
-    if (const double nics = rate.empty() ? 0.0 : nics_before(rate, before); nics > 0.0) {
-      keep(found[0], nics * digits_value(rate) / static_cast<double>(gpus_per_node));
-    }
-    if (const std::string_view whole = last_digits(before, 5);
-        of_node && !whole.empty() && is_unit_and_blank(std::string_view(text).substr(at + 2))) {
-      keep(found[1], digits_value(whole) / static_cast<double>(gpus_per_node));
-    }
-    if (rate.size() >= 2) {
-      keep(found[2], digits_value(rate));
-    }
+  if (text.starts_with("on")) {
+    throw RefusedRow{"input missing: which layers are recomputed, '" + published + "'"};
   }
-  const auto* const first =
-      std::ranges::find_if(found, [](const auto& rate) { return rate.has_value(); });
-  return first == found.end() ? std::nullopt : std::optional(**first * BytesPerSecond(1e9 / 8.0));
+  throw RefusedRow{"feature unsupported: the recomputation '" + published + "'"};
 }
 
 RunCluster run_cluster(StatedObject& hardware, const DeviceSpec& device, Record& assumed) {
@@ -166,7 +156,12 @@ RunCluster run_cluster(StatedObject& hardware, const DeviceSpec& device, Record&
   cluster.record = {
       {"gpu", device.name}, {"nodes", cluster.gpus / in_node}, {"gpus_per_node", in_node}};
   const std::string network = hardware.text("interconnect");
-  if (const auto rate = network_rate_of_gpu(network, in_node)) {
+  const StatedNetwork stated_rate =
+      stated_network(network, in_node, device.scale_out.nics_per_gpu * device.scale_out.nic_rate);
+  if (!stated_rate.question.empty() && cluster.gpus > in_node) {
+    throw RefusedRow{"input missing: " + stated_rate.question};
+  }
+  if (const std::optional<BytesPerSecond>& rate = stated_rate.of_gpu) {
     cluster.record["nics_per_gpu"] = 1;
     cluster.record["nic_rate"] = format_quantity(*rate);
     assumed.push_back("cluster.nic_rate " + format_quantity(*rate) + ": '" + network +

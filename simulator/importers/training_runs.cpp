@@ -271,7 +271,7 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
   settle_scaling(train, model, software, assumed);
   settle_trainer(row, device, software, plan, assumed);
   settle_figures(row, model, software, plan, training, assumed);
-  settle_adapter(row, device, training, plan, software, assumed);
+  settle_task(row, device, training, plan, software, assumed);
   settle_mask(figures, profiles, software, assumed);
   if (family_of(software.base) == FrameworkFamily::kTorchtitan) {
     settle_pipeline_pieces(row, degrees, plan, training, assumed);
@@ -329,7 +329,7 @@ Record measured_of(StatedObject& row, Record& assumed) {
 // What describes the row and not the run.
 void pass_over_remarks(StatedObject& row) {
   for (const char* key : {"notes", "family", "completeness", "group", "config_group", "id", "task",
-                          "outcome", "measured_layer_ms"}) {
+                          "outcome", "measured_layer_ms", "seen"}) {
     row.ignore(key);
   }
   StatedObject& source = row.object("source");
@@ -386,7 +386,8 @@ void read_training_run(const nlohmann::json& json, ProfileCache& profiles,
     measured = measured_of(row, assumed);
     const std::string published = row.object("hardware").text("gpu");
     gpu = gpu_for(published, profiles);
-    trains_adapters(row);  // refuses other tasks
+    refuse_framework(row.object("train").text("framework"));
+    task_of(row);  // refuses other tasks
     gpu = required_gpu(published, profiles);
     const Record experiment = experiment_of(row, gpu, profiles, assumed);
     pass_over_remarks(row);

@@ -91,6 +91,10 @@ constexpr std::string_view kFromOptions = "training: {sequence_length: 4096}\n";
 
 Record stated_experiment(StatedObject& row) {
   const std::string text = row.text("experiment");
+  if (row.value("options").is_string()) {
+    throw RefusedRow{"feature unsupported: '" + row.text("options") +
+                     "' is a command in words, not a list of options"};
+  }
   const std::vector<std::string> options = row.texts("options");
   try {
     ConfigNode root = parse_config(text.empty() ? kFromOptions : text, "experiment");

@@ -53,16 +53,17 @@ TEST_CASE("A framework that is not known is none of its relatives", "[unit]") {
   CHECK(software_for("OLMo-core").software.empty());
 }
 
-TEST_CASE("Published texts of a network give the rate of one GPU", "[unit]") {
-  const auto gigabits = [](const char* text, std::int64_t gpus) {
-    const auto rate = network_rate_of_gpu(text, gpus);
-    return rate ? rate->value() * 8.0 / 1e9 : 0.0;
+TEST_CASE("MaxText's own names of its policies are those of its configurations", "[unit]") {
+  const auto keys = [](const char* text) {
+    Record assumed = Record::array();
+    return recompute_keys(text, "MaxText (Primus, rocm v26.6)", assumed).dump();
   };
-  CHECK(gigabits("1600 Gb/s RoCE node-node", 8) == Approx(200.0));
-  CHECK(gigabits("4 x 100Gb RoCE per node", 8) == Approx(50.0));
-  CHECK(gigabits("NVLink + 400Gbps RoCE", 8) == Approx(400.0));
-  CHECK(gigabits("NVLink; RDMA 400Gb/s (CX-7) per GPU", 8) == Approx(400.0));
-  CHECK(gigabits("NVLink + InfiniBand", 8) == 0.0);
+  CHECK(keys("minimal_flash") ==
+        R"({"recompute":"selective","recompute_modules":["layernorm","mlp_act"]})");
+  CHECK(keys("minimal") ==
+        R"({"recompute":"selective","recompute_modules":["core_attn","layernorm","mlp_act"]})");
+  CHECK(keys("save_dot_with_context_except_mlp") == R"({"recompute":"full"})");
+  CHECK_THROWS_AS(keys("now and then"), RefusedRow);
 }
 
 TEST_CASE("A row of a model that is not shipped is built from its own figures", "[unit]") {
