@@ -114,11 +114,10 @@ TEST_CASE(
     "Runs and steps with other mixers, uneven layers, by Megatron-DeepSpeed or on two H100, short "
     "convolutions and wide heads are within their budgets",
     "[validation]") {
-  check_budgets(validated(
-      {"mixer_steps.jsonl", "uneven_steps.jsonl", "h100_pair_steps.jsonl", "primus_mixers.jsonl",
-       "attention_wide_heads.jsonl", "flex_h100.jsonl", "short_convolutions.jsonl",
-       "megatron_deepspeed.jsonl"},
-      shipped()));
+  check_budgets(validated({"mixer_steps.jsonl", "uneven_steps.jsonl", "h100_pair_steps.jsonl",
+                           "primus_mixers.jsonl", "attention_wide_heads.jsonl", "flex_h100.jsonl",
+                           "short_convolutions.jsonl", "megatron_deepspeed.jsonl"},
+                          shipped()));
 }
 
 // Of a case on two hosts the mean of both is judged.
