@@ -100,6 +100,35 @@ TEST_CASE("A LoRA run trains the adapter of its benchmark and keeps its base in 
   CHECK(run_of(row).experiment->training.weights.lora->rank == 64);
 }
 
+TEST_CASE("A run is of its own stack, or one row that is skipped with the reason", "[unit]") {
+  auto row = nlohmann::json::parse(R"({
+    "id": "x", "family": "dense", "completeness": "B", "task": "SFT",
+    "model": {"name": "Llama-3/3.1-8B"},
+    "hardware": {"gpu": "NVIDIA H100 80GB HBM3", "num_gpus": 16,
+                 "interconnect": "8 x ConnectX-7 400 Gb/s per node"},
+    "parallel": {"dp": 16, "fsdp": 16},
+    "train": {"seq_len": 4096, "mbs": 1, "gbs": 16, "dtype": "bf16", "framework": "torchtune 0.6"},
+    "measured": {"tokens_per_s_per_gpu": 1000}})");
+  const MeasuredRun run = run_of(row);
+  REQUIRE(run.experiment);
+  CHECK(run.experiment->software.name == "torchtune");
+  CHECK(run.experiment->cluster.device.scale_out.nic_rate.value() == Approx(50e9));
+  row["train"]["framework"] = "PyTorch DDP";
+  row["parallel"] = {{"dp", 16}, {"zero", 0}};
+  REQUIRE(run_of(row).experiment);
+  CHECK(run_of(row).experiment->software.name == "pytorch_ddp");
+  row["train"]["framework"] = "prime-rl (FSDP2)";
+  CHECK(run_of(row).skipped.starts_with("feature unsupported: prime-rl, whose trainer"));
+  row["train"]["framework"] = "a loop of its own";
+  CHECK(run_of(row).skipped ==
+        "feature unsupported: no software set describes the framework 'a loop of its own'");
+  row["train"]["framework"] = "torchtune";
+  row["hardware"]["interconnect"] = "100 Gb/s Ethernet";
+  CHECK(run_of(row).skipped.starts_with("input missing: the network '100 Gb/s Ethernet' does not"));
+  row["hardware"]["gpu"] = "A100";
+  CHECK(run_of(row).skipped == "input missing: the GPU 'A100' may be a100_40gb or a100_80gb");
+}
+
 TEST_CASE("A row that lacks an input or has another task says why it is skipped", "[unit]") {
   auto row = nlohmann::json::parse(
       R"({"id": "x", "task": "RL", "hardware": {"gpu": "H100"}, "parallel": {},

@@ -107,6 +107,14 @@ TEST_CASE("Wall time adds up to the step on both sides", "[unit]") {
   CHECK(comparison.error().value() == Approx(171.0 / 180.0 - 1.0));
 }
 
+TEST_CASE("A step of which next to nothing is found in the projection has no error", "[unit]") {
+  StepComparison comparison = small_comparison();
+  CHECK(comparison.of_one_step());
+  comparison.matched_share = 0.03;
+  CHECK_FALSE(comparison.of_one_step());
+  CHECK_FALSE(comparison.error());
+}
+
 TEST_CASE("A gather that is more than 5 % larger is another one", "[unit]") {
   ComparisonInput input;
   input.measured = small_step();

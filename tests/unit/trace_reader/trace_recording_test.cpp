@@ -48,6 +48,26 @@ TEST_CASE("A kernel belongs to the innermost operator around its launch", "[unit
   CHECK(recording.head.world == 2);
 }
 
+TEST_CASE("Categories of PyTorch before 1.13 are those of today", "[unit]") {
+  const TraceRecording recording = recording_of(trace_text(
+      span_event("Operator", "aten::mm", 1, 0, 20), span_event("Kernel", "a", 7, 30, 1)));
+  REQUIRE(recording.calls.size() == 1);
+  CHECK(recording.operators.size() == 1);
+  CHECK_FALSE(recording.has_backward);
+}
+
+TEST_CASE("Of several devices the identity is that of the one that is kept", "[unit]") {
+  const std::string devices = R"({"deviceProperties": [{"id": 0, "name": "A", "numSms": 1},
+    {"id": 3, "name": "B", "totalGlobalMem": 8e10, "numSms": 132}], "traceEvents": [)";
+  const std::string calls =
+      R"({"ph": "X", "cat": "kernel", "name": "fmha_bwd", "pid": 3, "tid": 7, "ts": 0, "dur": 9}]})";
+  const TraceRecording recording = recording_of(devices + calls);
+  CHECK(recording.head.device.name == "B");
+  CHECK(recording.head.device.memory->value() == 8e10);
+  CHECK(*recording.head.device.compute_units == 132);
+  CHECK(recording.has_backward);
+}
+
 TEST_CASE("An operator ends before what its thread launches at that moment", "[unit]") {
   const TraceRecording recording =
       recording_of(trace_text(host_operator("aten::mm", 0, 20), launch(5, 20),
