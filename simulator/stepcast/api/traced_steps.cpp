@@ -97,6 +97,12 @@ std::vector<std::string> notes_on(const StepComparison& comparison, const Experi
   return notes;
 }
 
+// Whether the trace says of any operator alone what it works on.
+bool traces_shapes(const StepComparison& comparison) {
+  return std::ranges::any_of(comparison.only_traced,
+                             [](const ComparedRow& row) { return row.shape.has_value(); });
+}
+
 // What says that the two are not of the same step.
 std::vector<std::string> doubts_about(const StepComparison& comparison,
                                       const Experiment& experiment, const DataRoot& data) {
@@ -126,7 +132,7 @@ std::vector<std::string> doubts_about(const StepComparison& comparison,
     doubts.push_back("the projection has only " + percent(comparison.matched_share) +
                      " of the measured time of products, attention and collectives at the same "
                      "shape: the trace is perhaps of another step than the experiment");
-  } else if (comparison.operators.empty() && !comparison.only_traced.empty()) {
+  } else if (comparison.operators.empty() && traces_shapes(comparison)) {
     doubts.emplace_back(
         "no operator of the trace has a shape that the projection has too: the trace is of another "
         "step than the experiment");
@@ -141,7 +147,7 @@ std::vector<std::string> doubts_about(const StepComparison& comparison,
 // Throws ConfigError where nothing of the trace is the projection's, and something says why.
 void refuse_another_step(const StepComparison& comparison, const std::string& file) {
   const std::vector<std::string>& doubts = comparison.input.doubts;
-  const bool shaped = !comparison.only_traced.empty();
+  const bool shaped = traces_shapes(comparison);
   if (comparison.input.predicted.priced && comparison.operators.empty() &&
       (shaped || doubts.size() > 1)) {
     throw ConfigError({file, 0, 0}, "the trace cannot be compared with the experiment: " +
