@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/hf_config.hpp"
 
-#include <algorithm>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/config/value_message.hpp"

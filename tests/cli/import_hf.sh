@@ -41,8 +41,8 @@ done
 # The file itself, its folder, or its name in an experiment stand for the model file that it makes.
 cp "$made/Llama-3.1-8B/config.json" "$made/llama.json"
 "$stepcast" import hf "$made/llama.json" --out "$made/llama.yaml"
-printf 'model: llama.json\ncluster: {gpu: h100_sxm, nodes: 1}\ntraining: {global_batch_size: 128}\n' >"$made/mine.yaml"
-printf 'model: llama.json\ncluster: {gpu: h100_sxm, nodes: 1}\ntraining: {global_batch_size: 128}\nplan: {tp: [1, 2]}\n' >"$made/plans.yaml"
+printf 'model: llama.json\ncluster: {gpu: h100_sxm, nodes: 1}\ntraining: {sequence_length: 4096, global_batch_size: 128}\n' >"$made/mine.yaml"
+printf 'model: llama.json\ncluster: {gpu: h100_sxm, nodes: 1}\ntraining: {sequence_length: 4096, global_batch_size: 128}\nplan: {tp: [1, 2]}\n' >"$made/plans.yaml"
 rate() { grep '^  tokens/s/GPU'; }
 for given in "$made/llama.yaml" "$made/llama.json" "$made/Llama-3.1-8B/"; do
   "$stepcast" project --model "$given" --gpu h100_sxm --nodes 1 --gbs 128 | rate >"$made/rate"
