@@ -101,7 +101,7 @@ TEST_CASE("Primus' DeepSeek-V4 is the shipped model with what its configuration 
   const Experiment run = experiment_of(row);
   CHECK_FALSE(run.model.attention.compression.ratios.empty());
   CHECK(run.training.recompute.kind == RecomputeKind::kFull);
-  CHECK(run.plan.exchange.dispatcher == Dispatcher::kDeepEp);
+  CHECK(run.software.exchange.dispatcher == Dispatcher::kDeepEp);
   row["notes"] = "routing forced even; variant: dispatcher MegaMoE (fused)";
   CHECK(test::run_of(row).skipped ==
         "feature unsupported: MegaMoE, an exchange inside the experts' products");

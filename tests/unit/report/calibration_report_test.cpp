@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const CalibrationRecord kRecord{"2026-11-21", "gemm.jsonl, copies.jsonl"};
+const CalibrationRecord kRecord{"2026-11-21", "gemm.jsonl, copies.jsonl", {}};
 
 // A calibration that did not move anything but says that it settled these.
 Calibration settled(ConfigNode kernels, const std::vector<std::string>& keys) {
@@ -93,7 +93,7 @@ TEST_CASE("fitted numbers name their fit, and the others keep source and note", 
 TEST_CASE("a second fit keeps the record of the first only where its numbers stay", "[unit]") {
   const std::string first =
       constants_to_yaml(settled(test::h200_kernels(), {"gemm.start_up"}), kRecord);
-  const CalibrationRecord later{"2027-01-02", "later.jsonl"};
+  const CalibrationRecord later{"2027-01-02", "later.jsonl", {}};
   const auto second = [&](const std::string& key) {
     return h200_with(constants_to_yaml(settled(parse_config(first, "first"), {key}), later));
   };
@@ -131,7 +131,7 @@ TEST_CASE("the errors of each group head the file", "[unit]") {
   const std::string text = constants_to_yaml(settled(test::h200_kernels(), {}), kRecord);
   CHECK_THAT(text, test::contains_text("#   h200_sxm bf16 model"));
   CHECK_THAT(text, test::contains_text("held back 4.20 %"));
-  CHECK_THAT(calibration_to_text(settled(test::h200_kernels(), {"gemm.start_up"})),
+  CHECK_THAT(calibration_to_text(settled(test::h200_kernels(), {"gemm.start_up"}), kRecord),
              test::contains_text("gemm.start_up"));
 }
 
