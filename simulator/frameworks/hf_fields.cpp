@@ -280,7 +280,7 @@ void HfFields::refuse_values() {
       continue;
     }
     place.reader->take(place.key);
-    const auto fact = std::ranges::find(kNamesOf<HfFact>, refusal.value);
+    const auto* const fact = std::ranges::find(kNamesOf<HfFact>, refusal.value);
     const std::string value =
         fact == kNamesOf<HfFact>.end()
             ? refusal.value

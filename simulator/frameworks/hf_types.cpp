@@ -25,7 +25,7 @@ constexpr std::array kNulls = {STEPCAST_HF_FACTS(STEPCAST_NULL)};
 #undef STEPCAST_NULL
 
 std::optional<HfFact> fact_named(std::string_view name) {
-  const auto at = std::ranges::find(kNamesOf<HfFact>, name);
+  const auto* const at = std::ranges::find(kNamesOf<HfFact>, name);
   return at == kNamesOf<HfFact>.end()
              ? std::nullopt
              : std::optional(static_cast<HfFact>(at - kNamesOf<HfFact>.begin()));
@@ -244,7 +244,8 @@ std::optional<HfExpression> parse_hf_expression(std::string_view text, HfFact of
         return std::nullopt;
       }
       terms.push_back({join, *value});
-    } else if (word.size() == 1 && std::string_view("+-*/").find(word[0]) != word.npos) {
+    } else if (word.size() == 1 &&
+               std::string_view("+-*/").find(word[0]) != std::string_view::npos) {
       join = word[0];
     } else {
       return std::nullopt;
