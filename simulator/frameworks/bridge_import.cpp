@@ -10,7 +10,6 @@
 #include "frameworks/megatron_import.hpp"
 #include "frameworks/primus_import.hpp"
 #include "frameworks/shell_script.hpp"
-#include "frameworks/shell_words.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/scalar.hpp"

@@ -416,10 +416,18 @@ void check_import(const ImportedExperiment& imported, const ImportInput& input) 
 }
 
 std::optional<std::string> text_beside(const ImportInput& input, const std::string& name) {
-  const std::filesystem::path beside = input.folder / std::filesystem::path(name).filename();
+  const std::filesystem::path wanted = std::filesystem::path(name).lexically_normal();
+  constexpr std::ptrdiff_t kFoldersUp = 3;
+  const bool near =
+      wanted.is_relative() && std::count(wanted.begin(), wanted.end(), "..") <= kFoldersUp;
   std::error_code error;
-  const bool readable = !input.folder.empty() && std::filesystem::is_regular_file(beside, error);
-  return readable ? std::optional(read_file(beside)) : std::nullopt;
+  for (const std::filesystem::path& path :
+       {near ? input.folder / wanted : std::filesystem::path{}, input.folder / wanted.filename()}) {
+    if (!input.folder.empty() && std::filesystem::is_regular_file(path, error)) {
+      return read_file(path);
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> kept_assignments(std::string_view text) {

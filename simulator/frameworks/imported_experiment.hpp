@@ -40,8 +40,9 @@ struct ImportInput {
   DataRoot data;
 };
 
-// The text of a file that lies beside the one that is read, if it is there; `name` may be a path on
-// the machine that launches it.
+// The text of a file that lies beside the one that is read, or at most three folders above, if it
+// is there; of `name`, which may be a path on the machine that launches it, the last part alone is
+// looked for as well.
 std::optional<std::string> text_beside(const ImportInput& input, const std::string& name);
 
 // What a framework's reader makes of its file.

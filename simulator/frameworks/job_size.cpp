@@ -58,4 +58,36 @@ std::optional<std::int64_t> cluster_gpus(const ImportInput& input,
   return sized ? std::optional(*count * *gpus_per_node) : std::nullopt;
 }
 
+bool given_size(const Setting& setting, LaunchSize& size) {
+  const bool nodes = setting.name == "nnodes";
+  if (!nodes && setting.name != "nproc_per_node") {
+    return false;
+  }
+  const std::optional<std::int64_t> number = whole_number_in(setting.value.text);
+  if (!number || *number < 1 || *number > kMostRanks) {
+    throw ConfigError(setting.value.location(), "'" + setting.name +
+                                                    "' must be a number from 1, not '" +
+                                                    setting.value.text.substr(0, 40) + "'");
+  }
+  (nodes ? size.nodes : size.gpus_per_node) = number;
+  std::erase_if(size.assumptions, [&](const SizeAssumption& assumption) {
+    return assumption.ours == (nodes ? "cluster.nodes" : "cluster.gpus_per_node");
+  });
+  return true;
+}
+
+void assume_size(const LaunchSize& size, const ImportInput& input, FrameworkReader& settings) {
+  for (const SizeAssumption& assumption : size.assumptions) {
+    const bool given = input.nodes && assumption.ours == "cluster.nodes";
+    if (!given) {
+      settings.assume(assumption.ours, assumption.value, assumption.note);
+    }
+  }
+  if (!size.gpus_per_node && !input.gpu.empty()) {
+    settings.assume("cluster.gpus_per_node", std::to_string(gpus_per_node(input)),
+                    "as a usual node of " + input.gpu +
+                        " has; the file does not say; give nproc_per_node=N behind it");
+  }
+}
+
 }  // namespace stepcast

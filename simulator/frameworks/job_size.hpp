@@ -8,6 +8,8 @@
 #include <string>
 
 #include "frameworks/imported_experiment.hpp"
+#include "frameworks/launch_size.hpp"
+#include "frameworks/setting.hpp"
 
 namespace stepcast {
 
@@ -31,5 +33,11 @@ std::optional<std::int64_t> cluster_gpus(const ImportInput& input,
                                          std::optional<std::int64_t> nodes,
                                          std::optional<std::int64_t> gpus_per_node,
                                          const std::string& gpu);
+
+// Takes a setting that says how large the job is: nnodes, nproc_per_node. False for any other.
+bool given_size(const Setting& setting, LaunchSize& size);
+
+// Tells what of a launch file's size follows from no number in it.
+void assume_size(const LaunchSize& size, const ImportInput& input, FrameworkReader& settings);
 
 }  // namespace stepcast

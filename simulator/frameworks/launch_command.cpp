@@ -2,16 +2,13 @@
 #include "frameworks/launch_command.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
+#include "frameworks/launch_doubts.hpp"
 #include "stepcast/base/ascii.hpp"
-#include "stepcast/config/scalar.hpp"
 
 namespace stepcast {
 namespace {
-
-constexpr int kDeepestText = 3;  // commands inside the texts of commands
 
 bool is_argument(std::string_view word) {
   return word.size() > 2 && word.starts_with("--") && ascii::is_letter(word[2]);
@@ -22,101 +19,78 @@ std::size_t arguments_in(const std::vector<ShellWord>& words) {
       words.begin(), words.end(), [](const ShellWord& word) { return is_argument(word.text); }));
 }
 
-// A word that is itself a command line, as for sh -c.
-bool is_command_line(const std::string& text) {
-  return text.find_first_of(" \n") != std::string::npos && text.find("--") != std::string::npos;
+std::size_t program_in(const std::vector<ShellWord>& words) {
+  const auto found = std::find_if(words.begin(), words.end(),
+                                  [](const ShellWord& word) { return word.text.ends_with(".py"); });
+  return static_cast<std::size_t>(found - words.begin());
 }
 
-void collect(const ShellScript& script, const std::string& file, int depth,
-             std::vector<ShellCommand>& commands) {
-  for (const ShellCommand& command : script.commands) {
-    commands.push_back(command);
-    for (const ShellWord& word : command.words) {
-      if (depth < kDeepestText && is_command_line(word.text) &&
-          word.text.find(".py") != std::string::npos) {
-        ShellScript inner = run_script(
-            word.text, file, {}, [](const std::string&) { return std::optional<std::string>{}; });
-        for (ShellCommand& own : inner.commands) {
-          for (ShellWord& part : own.words) {
-            part.where = word.where;
-          }
-        }
-        collect(inner, file, depth + 1, commands);
-      }
+// A variable that holds arguments, where no command has any.
+std::string variable_with_arguments(const ShellScript& script) {
+  for (const auto& [name, items] : script.variables) {
+    const bool holds = std::any_of(items.begin(), items.end(), [](const std::string& item) {
+      return is_argument(item) || item.find(" --") != std::string::npos;
+    });
+    if (holds) {
+      return name;
     }
   }
+  return {};
 }
 
-struct SizeOption {
-  std::string_view name;
-  std::optional<std::int64_t> LaunchSize::*member;
-};
-// The first that is there counts: torchrun's before those of the batch system.
-constexpr std::array kSizeOptions = {
-    SizeOption{"nnodes", &LaunchSize::nodes},
-    SizeOption{"num_nodes", &LaunchSize::nodes},
-    SizeOption{"nodes", &LaunchSize::nodes},
-    SizeOption{"nproc_per_node", &LaunchSize::gpus_per_node},
-    SizeOption{"num_gpus", &LaunchSize::gpus_per_node},  // of DeepSpeed's launcher
-    SizeOption{"gpus_per_node", &LaunchSize::gpus_per_node},
-    SizeOption{"ntasks_per_node", &LaunchSize::gpus_per_node},
-};
-
-// "-N 8" of srun and sbatch as the word that it is short for.
-std::vector<ShellWord> long_options(std::vector<ShellWord> words) {
-  for (ShellWord& word : words) {
-    if (word.text == "-N") {
-      word.text = "--nodes";
-    }
+[[noreturn]] void refuse_script(const ShellScript& script, const std::string& file) {
+  if (const std::string name = variable_with_arguments(script); !name.empty()) {
+    throw ConfigError({file, 0, 0}, name.substr(0, 60) +
+                                        " holds arguments, but no command runs; give the script "
+                                        "that sources this one");
   }
-  return words;
+  if (!script.missing.empty()) {
+    throw ConfigError(script.missing.front().where,
+                      "runs '" + script.missing.front().text.substr(0, 100) +
+                          "', which is not beside the script, and no command with arguments such "
+                          "as --num-layers; put it there, or give that script");
+  }
+  if (script.stopped) {
+    throw ConfigError(*script.stopped,
+                      "ends the script here, before any command with arguments such as "
+                      "--num-layers; give the variables or arguments that it asks for: KEY=VALUE, "
+                      "1=VALUE");
+  }
+  throw ConfigError({file, 0, 0},
+                    "has no command with arguments such as --num-layers; is it the script that "
+                    "launches the training?");
 }
 
 }  // namespace
 
-std::vector<ShellCommand> launched_commands(const ShellScript& script, const std::string& file) {
-  std::vector<ShellCommand> commands;
-  collect(script, file, 0, commands);
-  return commands;
+std::vector<ShellWord> launcher_of(const ShellCommand& command, std::size_t program,
+                                   const ShellScript& script) {
+  std::vector<ShellWord> words(command.words.begin(),
+                               command.words.begin() + static_cast<std::ptrdiff_t>(program));
+  words.insert(words.end(), command.within.begin(), command.within.end());
+  words.insert(words.end(), script.directives.begin(), script.directives.end());
+  return words;
 }
 
 LaunchCommand training_command(const ShellScript& script, const std::string& file) {
-  const std::vector<ShellCommand> commands = launched_commands(script, file);
+  const std::vector<ShellCommand>& commands = script.commands;
   const auto best = std::max_element(commands.begin(), commands.end(),
                                      [](const ShellCommand& a, const ShellCommand& b) {
                                        return arguments_in(a.words) < arguments_in(b.words);
                                      });
   if (best == commands.end() || arguments_in(best->words) == 0) {
-    throw ConfigError({file, 0, 0},
-                      "has no command with arguments such as --num-layers; is it the script that "
-                      "launches the training?");
+    refuse_script(script, file);
   }
   LaunchCommand launch;
-  const auto program =
-      std::find_if(best->words.begin(), best->words.end(),
-                   [](const ShellWord& word) { return word.text.ends_with(".py"); });
-  const bool named = program != best->words.end();
-  const auto first = named ? program : best->words.begin();
-  launch.launcher.assign(best->words.begin(), first);
-  launch.launcher.insert(launch.launcher.end(), script.directives.begin(), script.directives.end());
-  launch.program = named ? program->text : std::string{};
-  launch.arguments.assign(named ? first + 1 : first, best->words.end());
+  const std::size_t program = program_in(best->words);
+  const bool named = program < best->words.size();
+  launch.program = named ? best->words[program].text : std::string{};
+  launch.launcher = launcher_of(*best, named ? program : 0, script);
+  launch.arguments.assign(
+      best->words.begin() + static_cast<std::ptrdiff_t>(named ? program + 1 : 0),
+      best->words.end());
+  launch.doubts = doubts_of(script, *best, launch.program);
   return launch;
-}
-
-LaunchSize launch_size(const LaunchCommand& command) {
-  LaunchSize size;
-  const std::vector<Setting> options = argument_settings(long_options(command.launcher));
-  for (const SizeOption& option : kSizeOptions) {
-    const auto found = std::find_if(options.begin(), options.end(), [&](const Setting& setting) {
-      return setting.name == option.name;
-    });
-    if (found != options.end() && !(size.*(option.member))) {
-      const std::optional<std::int64_t> number = whole_number_in(found->value.text);
-      size.*(option.member) = number.value_or(0) > 0 ? number : std::nullopt;
-    }
-  }
-  return size;
 }
 
 std::vector<Setting> argument_settings(const std::vector<ShellWord>& words) {

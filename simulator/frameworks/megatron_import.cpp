@@ -8,7 +8,6 @@
 #include "frameworks/job_size.hpp"
 #include "frameworks/launch_command.hpp"
 #include "frameworks/megatron_writer.hpp"
-#include "frameworks/shell_words.hpp"
 #include "frameworks/words.hpp"
 #include "frameworks/written_text.hpp"
 #include "stepcast/base/ascii.hpp"
@@ -122,17 +121,30 @@ bool has_small_letter(std::string_view text) {
 struct MegatronFile {
   std::vector<Setting> settings;
   LaunchSize size;
+  std::vector<SettingDoubt> doubts;
 };
 
 MegatronFile read_megatron_file(const ImportInput& input) {
   if (is_yaml(input)) {
-    return {leaf_settings(parse_config(input.text, input.file)), {}};
+    return {leaf_settings(parse_config(input.text, input.file)), {}, {}};
   }
   const ShellSources sources = [&](const std::string& name) { return text_beside(input, name); };
   const ShellScript script =
       run_script(input.text, input.file, shell_assignments(input.overrides), sources);
-  const LaunchCommand command = training_command(script, input.file);
-  return {field_settings(argument_settings(command.arguments)), launch_size(command)};
+  LaunchCommand command = training_command(script, input.file);
+  return {field_settings(argument_settings(command.arguments)), launch_size(command.launcher),
+          std::move(command.doubts)};
+}
+
+// What is given behind the file is in no doubt, and says how large the job is.
+void give_overrides(const ImportInput& input, MegatronFile& file) {
+  for (Setting& setting : override_settings(input.overrides)) {
+    std::erase_if(file.doubts,
+                  [&](const SettingDoubt& doubt) { return doubt.name == setting.name; });
+    if (!given_size(setting, file.size)) {
+      file.settings.push_back(std::move(setting));
+    }
+  }
 }
 
 }  // namespace
@@ -175,17 +187,18 @@ std::vector<Setting> override_settings(const std::vector<std::string>& overrides
 
 ImportedExperiment import_megatron(const ImportInput& input) {
   MegatronFile file = read_megatron_file(input);
-  for (Setting& setting : override_settings(input.overrides)) {
-    file.settings.push_back(std::move(setting));
-  }
+  give_overrides(input, file);
   MegatronSource source;
   source.model = megatron_default_model();
   source.software = kMegatronSet;
   source.whole_file = {input.file, 0, 0};
   source.gpus = cluster_gpus(input, file.size.nodes, file.size.gpus_per_node, {});
+  source.gpus = source.gpus || input.nodes ? source.gpus : file.size.gpus;
   source.gpus_per_node = file.size.gpus_per_node;
   Diagnostics diagnostics;
   FrameworkReader settings(std::move(file.settings), diagnostics);
+  settings.add_doubts(std::move(file.doubts));
+  assume_size(file.size, input, settings);
   settings.assume(
       "software", std::string(kMegatronSet),
       "Megatron-LM of 2025 and 2026 with Transformer Engine, each kernel launched by the "

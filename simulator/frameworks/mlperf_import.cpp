@@ -7,7 +7,6 @@
 #include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_import.hpp"
 #include "frameworks/shell_script.hpp"
-#include "frameworks/shell_words.hpp"
 #include "frameworks/words.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/config/scalar.hpp"

@@ -9,7 +9,7 @@
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/job_size.hpp"
 #include "frameworks/megatron_import.hpp"
-#include "frameworks/shell_words.hpp"
+#include "frameworks/shell_script.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/experiment/experiment.hpp"
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/config_yaml.hpp"
 
@@ -190,6 +191,9 @@ std::optional<double> FrameworkReader::share(std::string_view name, std::string_
 }
 
 std::optional<bool> FrameworkReader::flag(std::string_view name, std::string_view ours) {
+  if (const std::size_t at = place_of(name); at < settings_.size()) {
+    settings_[at].is_switch = true;
+  }
   return value_as(name, ours, "true or false", [](const ConfigNode& value) {
     return value.kind == ConfigNode::Kind::kScalar ? truth_of(value.text) : std::nullopt;
   });
@@ -306,7 +310,69 @@ void FrameworkReader::assume(std::string ours, std::string value, std::string no
       {ImportOutcome::kAssumed, {}, std::move(value), std::move(ours), std::move(note), {}});
 }
 
+FrameworkReader::DoubtWeight FrameworkReader::weight_of(const SettingDoubt& doubt) const {
+  if (doubt.name.empty()) {
+    return doubt.usually_nothing ? DoubtWeight::kRemark : DoubtWeight::kError;
+  }
+  const auto remark = std::find_if(remarks_.begin(), remarks_.end(),
+                                   [&](const ImportRemark& one) { return one.name == doubt.name; });
+  const bool is_read = std::find(asked_.begin(), asked_.end(), doubt.name) != asked_.end();
+  const bool has_effect =
+      remark == remarks_.end() ? is_read : remark->outcome != ImportOutcome::kWithoutEffect;
+  const std::size_t at = place_of(doubt.name);
+  const bool is_switch = at < settings_.size() && settings_[at].is_switch;
+  return !has_effect                          ? DoubtWeight::kNone
+         : is_switch && doubt.usually_nothing ? DoubtWeight::kRemark
+                                              : DoubtWeight::kError;
+}
+
+// One problem or remark of each cause, with all keys that hang on it.
+void FrameworkReader::settle_doubts(UnknownSettings unknown) {
+  struct Told {
+    SettingDoubt doubt;
+    std::vector<std::string> names;
+    DoubtWeight weight = DoubtWeight::kRemark;
+  };
+  std::vector<Told> all;
+  for (const SettingDoubt& doubt : doubts_) {
+    const DoubtWeight weight = weight_of(doubt);
+    if (weight == DoubtWeight::kNone) {
+      continue;
+    }
+    auto told = std::find_if(all.begin(), all.end(), [&](const Told& one) {
+      return one.doubt.cause == doubt.cause && one.doubt.where.line == doubt.where.line;
+    });
+    told = told == all.end() ? all.insert(told, Told{doubt, {}, weight}) : told;
+    told->weight = std::max(told->weight, weight);
+    const bool is_new =
+        std::find(told->names.begin(), told->names.end(), doubt.name) == told->names.end();
+    if (is_new && !doubt.name.empty()) {
+      told->names.push_back(doubt.name);
+    }
+  }
+  Diagnostics refused;
+  for (const Told& told : all) {
+    const std::string names =
+        told.names.empty() ? "more arguments" : text_list(told.names, ", ").substr(0, 200);
+    if (told.weight == DoubtWeight::kError && unknown == UnknownSettings::kRefused) {
+      refused.error(told.doubt.where, told.doubt.cause + ", and decides " + names + "; " +
+                                          told.doubt.remedy +
+                                          "; with --lenient it is taken for nothing");
+    } else {
+      remarks_.push_back({ImportOutcome::kAssumed,
+                          {},
+                          "as if nobody said anything",
+                          names,
+                          told.doubt.cause + " (line " + std::to_string(told.doubt.where.line) +
+                              "); " + told.doubt.remedy,
+                          told.doubt.where});
+    }
+  }
+  refused.throw_if_any();
+}
+
 void FrameworkReader::finish(UnknownSettings unknown) {
+  settle_doubts(unknown);
   for (Held& held : settings_) {
     if (held.asked) {
       continue;

@@ -52,6 +52,16 @@ struct UnpricedKey {
   std::string_view neutral = "false";
 };
 
+// A key whose value hangs on something that nobody said.
+struct SettingDoubt {
+  std::string name;    // the framework's key; empty: any of them
+  std::string cause;   // "the script's argument $1 is not given"
+  std::string remedy;  // "give TP=VALUE"
+  // Nothing stands there unless somebody says something: more arguments of a command line.
+  bool usually_nothing = false;
+  Location where;
+};
+
 // What becomes of keys that nobody asked for: an error each, or a remark.
 enum class UnknownSettings { kRefused, kRemarked };
 
@@ -114,7 +124,11 @@ class FrameworkReader {
   void tell_absent_at(std::string file) { file_ = std::move(file); }
   void remark(ImportRemark remark) { remarks_.push_back(std::move(remark)); }
 
+  // Tells of these in finish(), as far as they could change what is predicted.
+  void add_doubts(std::vector<SettingDoubt> doubts) { doubts_ = std::move(doubts); }
+
   // What nobody asked for is an error or a remark, with the nearest key that somebody asked for.
+  // Throws ConfigError for doubts alone, where they are refused: other problems follow from them.
   void finish(UnknownSettings unknown);
   // In the order of the file, then what was defaulted or assumed.
   std::vector<ImportRemark> take_remarks();
@@ -123,6 +137,7 @@ class FrameworkReader {
   struct Held {
     Setting setting;
     bool asked = false;
+    bool is_switch = false;  // which needs no value
   };
   // Where the setting of a name is held; behind the last one if there is none.
   [[nodiscard]] std::size_t place_of(std::string_view name) const;
@@ -135,10 +150,15 @@ class FrameworkReader {
   auto value_as(std::string_view name, std::string_view ours, const char* expected, Read read)
       -> decltype(read(ConfigNode{}));
   void refuse(const Setting& setting, const std::string& expected) const;
+  void settle_doubts(UnknownSettings unknown);
+  // Whether a doubt is one of what is predicted, and if so whether it is more than a remark.
+  enum class DoubtWeight { kNone, kRemark, kError };
+  [[nodiscard]] DoubtWeight weight_of(const SettingDoubt& doubt) const;
 
   std::vector<Held> settings_;
   std::vector<std::string> asked_;  // every name that was asked for, for suggestions
   std::vector<ImportRemark> remarks_;
+  std::vector<SettingDoubt> doubts_;
   std::string file_;
   Diagnostics* diagnostics_;
 };

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 #include "frameworks/launch_command.hpp"
 #include "frameworks/shell_script.hpp"
-#include "frameworks/shell_words.hpp"
 #include "frameworks/trainer_files.hpp"
 #include "frameworks/words.hpp"
 #include "stepcast/base/text_list.hpp"
@@ -50,6 +50,8 @@ const TrainingProgram* program_of(const std::string& word) {
 
 struct Training {
   std::vector<ShellWord> launcher;
+  std::vector<ShellWord> around;  // what starts it, and what the batch system is asked for
+  std::map<std::string, std::string> environment;
   std::string program;
   std::vector<ShellWord> rest;  // a task, files, arguments
   TrainingProgram known{{}, TrainerTool::kPlain};
@@ -171,8 +173,10 @@ class CommandReader {
  private:
   Training chosen() {
     std::vector<Training> all;
-    for (const ShellCommand& command : launched_commands(script_, input_.file)) {
+    for (const ShellCommand& command : script_.commands) {
       if (std::optional<Training> found = training_in(command.words); found && trains(*found)) {
+        found->around = launcher_of(command, 0, script_);
+        found->environment = command.environment;
         all.push_back(*std::move(found));
       }
     }
@@ -213,16 +217,14 @@ class CommandReader {
 
   void read_launcher(const Training& training) {
     file_.launcher = launcher_name(training.launcher);
-    LaunchCommand command;
-    command.launcher = training.launcher;
-    command.launcher.insert(command.launcher.end(), script_.directives.begin(),
-                            script_.directives.end());
-    file_.size = launch_size(command);
+    std::vector<ShellWord> launcher = training.launcher;
+    launcher.insert(launcher.end(), training.around.begin(), training.around.end());
+    file_.size = launch_size(launcher);
     const std::vector<Setting> options = argument_settings(training.launcher);
     if (file_.launcher == "accelerate") {
       read_accelerate(options);
     } else {
-      read_hosts(options);
+      read_hosts(training, options);
     }
   }
 
@@ -247,7 +249,7 @@ class CommandReader {
   }
 
   // DeepSpeed's launcher takes hosts from a file, or GPUs of this one from a list.
-  void read_hosts(const std::vector<Setting>& options) {
+  void read_hosts(const Training& training, const std::vector<Setting>& options) {
     for (const Setting& option : options) {
       if (option.name == "hostfile") {
         const std::optional<std::string> text = text_near(input_, option.value.text);
@@ -261,15 +263,24 @@ class CommandReader {
         file_.size.nodes = 1;
       }
     }
-    const auto visible = script_.variables.find("CUDA_VISIBLE_DEVICES");
-    if (!file_.size.gpus_per_node && visible != script_.variables.end() &&
-        !visible->second.empty()) {
-      const std::int64_t listed = gpus_listed(visible->second.front());
+    if (!file_.size.gpus_per_node) {
+      const std::int64_t listed = gpus_listed(visible_devices(training));
       file_.size.gpus_per_node = listed > 0 ? std::optional(listed) : std::nullopt;
     }
     if (file_.launcher == "python" && !file_.size.nodes && !file_.size.gpus_per_node) {
-      file_.size = {1, 1};
+      file_.size.nodes = 1;
+      file_.size.gpus_per_node = 1;
     }
+  }
+
+  // CUDA_VISIBLE_DEVICES before the command, or as the script has it.
+  [[nodiscard]] std::string visible_devices(const Training& training) const {
+    constexpr const char* kName = "CUDA_VISIBLE_DEVICES";
+    const auto own = training.environment.find(kName);
+    const auto found = script_.variables.find(kName);
+    return own != training.environment.end()                           ? own->second
+           : found == script_.variables.end() || found->second.empty() ? std::string{}
+                                                                       : found->second.front();
   }
 
   void add_file(const std::string& name, const Location& where) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "frameworks/shell_words.hpp"
 #include "frameworks/trainer_adapters.hpp"
 #include "frameworks/trainer_shipped.hpp"
 #include "frameworks/trainer_words.hpp"

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/shell_script.hpp"
 
+#include <algorithm>
+
 #include "catch.hpp"
 #include "frameworks/launch_command.hpp"
-#include "frameworks/shell_expression.hpp"
+#include "frameworks/shell_arithmetic.hpp"
+#include "frameworks/shell_pattern.hpp"
 
 namespace stepcast::shell_script_test {
 namespace {
@@ -21,6 +24,25 @@ std::string last_command(const ShellScript& script) {
     text += (text.empty() ? "" : "|") + word.text;
   }
   return text;
+}
+
+bool is_certain(const ShellCommand& command) {
+  return std::all_of(command.fields.begin(), command.fields.end(),
+                     [](const ShellField& field) { return field.text.known().has_value(); });
+}
+
+// Cause and remedy of every doubt of the training command, a line each, with the argument.
+std::string doubts(const std::string& text, const std::map<std::string, std::string>& given = {}) {
+  std::string all;
+  for (const SettingDoubt& doubt : training_command(ran(text, given), "run.sh").doubts) {
+    all += std::to_string(doubt.where.line) + " " + doubt.name + ": " + doubt.cause + "; " +
+           doubt.remedy + "\n";
+  }
+  return all;
+}
+
+LaunchSize size_of(const std::string& text) {
+  return launch_size(training_command(ran(text), "run.sh").launcher);
 }
 
 TEST_CASE("arrays, defaults and continued lines become words", "[unit]") {
@@ -42,21 +64,21 @@ DTYPE=${DTYPE:-bf16}
 if [[ "$DTYPE" == "fp8" ]]; then A=eight; elif [ $DTYPE = bf16 ]; then A=sixteen; else A=none; fi
 [ -z "$B" ] && B=empty || B=full
 case $DTYPE in bf*|fp16) C=half;; *) C=other;; esac
-echo $A $B $C
+run $A $B $C
 )";
-  CHECK(last_command(ran(text)) == "echo|sixteen|empty|half");
-  CHECK(last_command(ran(text, {{"DTYPE", "fp8"}, {"B", "1"}})) == "echo|eight|1|other");
+  CHECK(last_command(ran(text)) == "run|sixteen|empty|half");
+  CHECK(last_command(ran(text, {{"DTYPE", "fp8"}, {"B", "1"}})) == "run|eight|1|other");
 }
 
 TEST_CASE("what the caller gives wins over assignments of the script", "[unit]") {
-  CHECK(last_command(ran("N=1\necho $N", {{"N", "8"}})) == "echo|8");
+  CHECK(last_command(ran("N=1\nrun $N", {{"N", "8"}})) == "run|8");
 }
 
-TEST_CASE("functions run where they are called, and loops once", "[unit]") {
-  const ShellScript script = ran("f() { echo in $1; }\nfor i in 4 8; do N=$i; done\nf\necho $N");
+TEST_CASE("functions run with their arguments, and loops to their end", "[unit]") {
+  const ShellScript script = ran("f() { run in $1; }\nfor i in 4 8; do N=$i; done\nf 16\nrun $N");
   REQUIRE(script.commands.size() == 2);
-  CHECK(script.commands[0].words.back().text == "in");
-  CHECK(last_command(script) == "echo|4");
+  CHECK(script.commands[0].words.back().text == "16");
+  CHECK(last_command(script) == "run|8");
 }
 
 TEST_CASE("a function that calls itself is refused, not run for ever", "[unit]") {
@@ -72,28 +94,125 @@ TEST_CASE("text that doubles itself is refused before it fills the memory", "[un
 }
 
 TEST_CASE("variables that nobody sets are named", "[unit]") {
-  const ShellScript script = ran("echo ${A:-x} $B $(hostname)");
-  CHECK(script.unknown == std::set<std::string>{"$(hostname)", "B"});
+  const ShellScript script = ran("run ${A:-x} $B $(hostname)");
+  CHECK(script.unknown.contains("$(hostname)"));
+  CHECK(script.unknown.contains("B"));
+  CHECK_FALSE(is_certain(script.commands.back()));
 }
 
 TEST_CASE("arithmetic has the precedence of shells", "[unit]") {
-  const ShellVariable variable = [](const std::string& name) {
-    return name == "N" ? std::string("8") : std::string{};
-  };
-  CHECK(shell_arithmetic("2 + 3*N", variable) == 26);
-  CHECK(shell_arithmetic("(2+3)*$N/4", variable) == 10);
-  CHECK(shell_arithmetic("-N + 2**3", variable) == 0);
-  CHECK(shell_arithmetic("N >= 8 && 0", variable) == 0);
-  CHECK_FALSE(shell_arithmetic("N / 0", variable));
-  CHECK_FALSE(shell_arithmetic("9223372036854775807 + 1", variable));
-  CHECK_FALSE(shell_arithmetic("2 +", variable));
+  std::map<std::string, std::int64_t> set;
+  const ShellNumbers numbers{
+      [](const std::string& name, const std::string&) {
+        return name == "N" ? std::string("8") : std::string{};
+      },
+      [&](const std::string& name, const std::string&, std::int64_t value) { set[name] = value; }};
+  CHECK(shell_arithmetic("2 + 3*N", numbers) == 26);
+  CHECK(shell_arithmetic("(2+3)*$N/4", numbers) == 10);
+  CHECK(shell_arithmetic("-N + 2**3", numbers) == 0);
+  CHECK(shell_arithmetic("N >= 8 && 0", numbers) == 0);
+  CHECK(shell_arithmetic("N > 1 ? 2 : 1 / 0", numbers) == 2);
+  CHECK(shell_arithmetic("M = N << 1, M", numbers) == 0);
+  CHECK(set["M"] == 16);
+  CHECK_FALSE(shell_arithmetic("N / 0", numbers));
+  CHECK_FALSE(shell_arithmetic("9223372036854775807 + 1", numbers));
+  CHECK_FALSE(shell_arithmetic("2 +", numbers));
 }
 
-TEST_CASE("conditions compare texts as patterns and numbers as numbers", "[unit]") {
-  CHECK(shell_test({"abc", "==", "a*"}));
-  CHECK_FALSE(shell_test({"10", "-lt", "9"}));
-  CHECK(shell_test({"!", "-z", "x", "&&", "1", "-eq", "1"}));
-  CHECK_FALSE(shell_test({"-n", ""}));
+TEST_CASE("patterns match as bash's do", "[unit]") {
+  CHECK(matches_pattern("abc", "a*"));
+  CHECK(matches_pattern("b7", "[!a][[:digit:]]"));
+  CHECK_FALSE(matches_pattern("a*c", "a\\*b"));
+  CHECK(without_match("a/b/c", "*/", PatternEnd::kStart, PatternReach::kLongest) == "c");
+  CHECK(with_replaced("x,y,z", ",", " ", PatternPlaces::kEach) == "x y z");
+  REQUIRE(regex_match("llama-70b", "([0-9]+)b$"));
+  CHECK(regex_match("llama-70b", "([0-9]+)b$")->at(1) == "70");
+  CHECK_FALSE(regex_match("aaaa", "(a)\\1"));  // may take long, so nobody asks
+}
+
+TEST_CASE("an argument that hangs on what nobody says is in doubt, with what settles it",
+          "[unit]") {
+  const std::string script =
+      "TP=$1\n"
+      "if [ $MODE = moe ]; then E='--num-experts 8'; fi\n"
+      "[ -f x ] || P=4\n"
+      "for i in $(nproc); do N=$i; done\n"
+      "torchrun a.py --tp $TP --bf16 $E --pp $P --lr $N --save $OUT\n";
+  const std::string told = doubts(script);
+  CHECK(told.find("1 tp: the script's argument $1 (TP) is not given; give TP=VALUE\n") !=
+        std::string::npos);
+  CHECK(told.find("2 num_experts: nobody sets MODE; give MODE=VALUE (compared with moe)\n") !=
+        std::string::npos);
+  CHECK(told.find("3 pp: whether there is such a file, '-f x', is not known; give P=VALUE\n") !=
+        std::string::npos);
+  CHECK(told.find("4 lr: what '$(nproc)' prints is not known") != std::string::npos);
+  CHECK(
+      doubts(script, {{"1", "8"}, {"MODE", "moe"}, {"P", "2"}, {"N", "1"}, {"OUT", "o"}}).empty());
+}
+
+TEST_CASE("what a condition that nobody can answer leaves alone is in no doubt", "[unit]") {
+  CHECK(doubts("if nvidia-smi; then LOG=a; mkdir x; else exit 1; fi\n"
+               "torchrun a.py --tp 8")
+            .empty());
+}
+
+TEST_CASE("defaults of variables and arguments that nobody gives count", "[unit]") {
+  const std::string script =
+      "TP=${1:-2}\nif [ -z \"$PP\" ]; then PP=4; fi\n"
+      "if [ $# -gt 3 ]; then TP=9; fi\ntorchrun a.py --tp $TP --pp $PP";
+  CHECK(doubts(script).empty());
+  CHECK(last_command(ran(script)) == "torchrun|a.py|--tp|2|--pp|4");
+}
+
+TEST_CASE("a job is as large as its launcher and its batch lines say", "[unit]") {
+  const std::string train = " a.py --x\n";
+  LaunchSize size = size_of(
+      "#SBATCH --nodes=16  # sixteen\n#SBATCH --gres=gpu:a100:4\n"
+      "#SBATCH --ntasks-per-node=1\n"
+      "srun torchrun --nproc_per_node=gpu" +
+      train);
+  CHECK(size.nodes == 16);
+  CHECK(size.gpus_per_node == 4);
+  size = size_of("#$ -l node_f=16\nmpirun -np $((NHOSTS * 4)) --npernode 4 python" + train);
+  CHECK(size.nodes == 16);
+  CHECK(size.gpus_per_node == 4);
+  size = size_of("#PBS -l select=2:ncpus=8:ngpus=8\nmpirun -n 16 python" + train);
+  CHECK(size.nodes == 2);
+  CHECK(size.gpus_per_node == 8);
+  size = size_of("#PJM -L \"node=3,gpu=4\"\npython" + train);
+  CHECK(size.nodes == 3);
+  CHECK(size.gpus_per_node == 4);
+  size = size_of("#BSUB -nnodes 5\n#BSUB -gpu num=6:mode=shared\njsrun python" + train);
+  CHECK(size.nodes == 5);
+  CHECK(size.gpus_per_node == 6);
+  size = size_of("# flux: -N 7\n# flux: --gpus-per-node=4\nflux run python" + train);
+  CHECK(size.nodes == 7);
+  CHECK(size.gpus_per_node == 4);
+  size = size_of("mpirun -np 32 --map-by ppr:8:node python" + train);
+  CHECK(size.nodes == 4);
+  size = size_of("deepspeed --num_nodes 2 --num_gpus 4" + train);
+  CHECK(size.nodes == 2);
+  CHECK(size.gpus_per_node == 4);
+}
+
+TEST_CASE("numbers of a job that are no more than allowed or assumed are told", "[unit]") {
+  LaunchSize size = size_of("torchrun --nnodes 2:4 --nproc_per_node 8 a.py --x");
+  CHECK(size.nodes == 4);
+  REQUIRE(size.assumptions.size() == 1);
+  CHECK(size.assumptions[0].note == "--nnodes in line 1 allows 2:4, and the most is taken");
+  size = size_of("#SBATCH --ntasks-per-node=1\nsrun python a.py --x");
+  CHECK(size.gpus_per_node == 1);
+  CHECK(size.assumptions.size() == 1);
+  size = size_of("torchrun --nproc_per_node gpu a.py --x");
+  CHECK_FALSE(size.gpus_per_node);
+}
+
+TEST_CASE("a launcher's job is found through the texts that shells hand on", "[unit]") {
+  const LaunchSize size = size_of(
+      "export L='torchrun --nproc_per_node 4'\n"
+      "srun -N 3 bash -c '$L a.py --x'");
+  CHECK(size.nodes == 3);
+  CHECK(size.gpus_per_node == 4);
 }
 
 TEST_CASE("the training command is found inside the text of another", "[unit]") {
@@ -103,7 +222,7 @@ TEST_CASE("the training command is found inside the text of another", "[unit]") 
           "srun bash -c \"$CMD\"");
   const LaunchCommand command = training_command(script, "run.sh");
   CHECK(command.program == "pretrain_gpt.py");
-  const LaunchSize size = launch_size(command);
+  const LaunchSize size = launch_size(command.launcher);
   CHECK(size.nodes == 4);
   CHECK(size.gpus_per_node == 8);
   const std::vector<Setting> settings = argument_settings(command.arguments);
