@@ -154,8 +154,9 @@ std::vector<ExportedFile> export_megatron_bridge(const ExportInput& input) {
   const std::string& named = experiment.named.gpu;
   const std::string gpu = bridge_gpu_name(named.empty() ? experiment.cluster.device.name : named);
   std::vector<Setting> fields = megatron_training_fields(experiment);
-  for (std::vector<Setting> more : {megatron_plan_fields(experiment, plan, kDialect),
-                                    megatron_software_fields(experiment, plan, kDialect)}) {
+  for (std::vector<Setting> more :
+       {megatron_plan_fields(experiment, plan, megatron_words(input.data), kDialect),
+        megatron_software_fields(experiment, plan, kDialect)}) {
     fields.insert(fields.end(), more.begin(), more.end());
   }
   rename_for_recipes(fields);

@@ -241,7 +241,7 @@ void remark_on(const BridgeFile& file, FrameworkReader& settings) {
 }  // namespace
 
 ImportedExperiment import_megatron_bridge(const ImportInput& input) {
-  std::vector<Setting> given = override_settings(input.overrides);
+  std::vector<Setting> given = override_settings(input.overrides, megatron_words(input.data));
   for (Setting& setting : given) {
     setting.name = bridge_field(setting.name);
   }
@@ -267,7 +267,8 @@ ImportedExperiment import_megatron_bridge(const ImportInput& input) {
   settings.without_effect(kLauncherOptions);
   source.gpus_per_node = settings.count("gpus_per_node", "cluster.gpus_per_node");
   const std::optional<ConfigNode> adapters = read_bridge_adapters(settings, file.recipe.task);
-  FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
+  FrameworkExperiment parts =
+      read_megatron(settings, source, megatron_words(input.data), input.unknown);
   diagnostics.throw_if_any();
   add_adapters(adapters, parts);
   if (!file.has_plan) {

@@ -27,9 +27,13 @@ void move_dispatcher(FrameworkExperiment& parts) {
 
 }  // namespace
 
+FrameworkWords megatron_words(const DataRoot& data) {
+  return load_framework_words(data, "megatron");
+}
+
 FrameworkExperiment read_megatron(FrameworkReader& settings, const MegatronSource& source,
-                                  UnknownSettings unknown) {
-  const MegatronFields fields(settings, source);
+                                  const FrameworkWords& words, UnknownSettings unknown) {
+  const MegatronFields fields(settings, source, words);
   FrameworkExperiment parts;
   MegatronDegrees degrees;
   const ModelSpec model = read_megatron_model(fields);
@@ -38,7 +42,7 @@ FrameworkExperiment read_megatron(FrameworkReader& settings, const MegatronSourc
   parts.software_changes = read_megatron_software(fields, model, degrees);
   parts.expert_exchange = read_megatron_exchange(fields, model);
   move_dispatcher(parts);
-  read_megatron_rest(settings);
+  words.read_rest(settings);
   settings.finish(unknown);
   parts.model = model;
   parts.model_name = source.model_is_named ? source.model.name : std::string{};

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "frameworks/framework_words.hpp"
 #include "frameworks/imported_experiment.hpp"
 #include "frameworks/setting_reader.hpp"
 #include "stepcast/config/framework_keys.hpp"
@@ -55,11 +56,13 @@ struct MegatronDegrees {
 // Readers of one part each. `ours` of a field is looked up in the table of framework_keys.hpp.
 class MegatronFields {
  public:
-  MegatronFields(FrameworkReader& settings, const MegatronSource& source)
-      : settings_(&settings), source_(&source) {}
+  MegatronFields(FrameworkReader& settings, const MegatronSource& source,
+                 const FrameworkWords& words)
+      : settings_(&settings), source_(&source), words_(&words) {}
 
   [[nodiscard]] FrameworkReader& settings() const { return *settings_; }
   [[nodiscard]] const MegatronSource& source() const { return *source_; }
+  [[nodiscard]] const FrameworkWords& words() const { return *words_; }
   [[nodiscard]] bool has(std::string_view ours) const { return settings_->has(word(ours)); }
   [[nodiscard]] std::optional<std::int64_t> count(std::string_view ours) const {
     return settings_->count(word(ours), ours);
@@ -83,6 +86,7 @@ class MegatronFields {
  private:
   FrameworkReader* settings_;
   const MegatronSource* source_;
+  const FrameworkWords* words_;
 };
 
 ModelSpec read_megatron_model(const MegatronFields& fields);
@@ -94,11 +98,10 @@ ConfigNode read_megatron_plan(const MegatronFields& fields, const ModelSpec& mod
 ConfigNode read_megatron_software(const MegatronFields& fields, const ModelSpec& model,
                                   const MegatronDegrees& degrees);
 ConfigNode read_megatron_exchange(const MegatronFields& fields, const ModelSpec& model);
-// Fields that change nothing, and those that nothing here prices.
-void read_megatron_rest(FrameworkReader& settings);
-
 // All of it. Reads every setting; the caller ends with Diagnostics::throw_if_any().
 FrameworkExperiment read_megatron(FrameworkReader& settings, const MegatronSource& source,
-                                  UnknownSettings unknown);
+                                  const FrameworkWords& words, UnknownSettings unknown);
+// The words of configs/frameworks/megatron.yaml, which all four programs share.
+FrameworkWords megatron_words(const DataRoot& data);
 
 }  // namespace stepcast

@@ -2,12 +2,12 @@
 #include "frameworks/megatron_import.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "frameworks/job_size.hpp"
 #include "frameworks/launch_command.hpp"
 #include "frameworks/megatron_writer.hpp"
+#include "frameworks/shell_words.hpp"
 #include "frameworks/words.hpp"
 #include "frameworks/written_text.hpp"
 #include "stepcast/base/ascii.hpp"
@@ -18,63 +18,23 @@ namespace {
 
 constexpr std::string_view kMegatronSet = "megatron_plain";  // a script names no recipe
 
-// Arguments that set another field than their name, or turn one off.
-struct ArgumentField {
-  std::string_view argument;
-  std::string_view field;
-  bool off = false;
-};
-constexpr auto kArgumentFields = std::to_array<ArgumentField>({
-    {"fp8_format", "fp8"},
-    {"fp4_format", "fp4"},
-    {"disable_bias_linear", "add_bias_linear", true},
-    {"no_rope_fusion", "apply_rope_fusion", true},
-    {"no_position_embedding", "add_position_embedding", true},
-    {"no_gradient_accumulation_fusion", "gradient_accumulation_fusion", true},
-    {"no_overlap_p2p_communication", "overlap_p2p_comm", true},
-    {"no_masked_softmax_fusion", "masked_softmax_fusion", true},
-    {"no_bias_gelu_fusion", "bias_gelu_fusion", true},
-    {"no_bias_swiglu_fusion", "bias_swiglu_fusion", true},
-    {"no_bias_dropout_fusion", "bias_dropout_fusion", true},
-    {"no_persist_layer_norm", "persist_layer_norm", true},
-    {"no_async_tensor_model_parallel_allreduce", "async_tensor_model_parallel_allreduce", true},
-    {"no_check_for_nan_in_loss_and_grad", "check_for_nan_in_loss_and_grad", true},
-    {"no_create_attention_mask_in_dataloader", "create_attention_mask_in_dataloader", true},
-    {"no_mmap_bin_files", "mmap_bin_files", true},
-    {"no_gradient_reduce_div_fusion", "gradient_reduce_div_fusion", true},
-    {"no_align_grad_reduce", "align_grad_reduce", true},
-    {"no_align_param_gather", "align_param_gather", true},
-    {"no_initialization", "perform_initialization", true},
-    {"no_scatter_gather_tensors_in_pipeline", "scatter_gather_tensors_in_pipeline", true},
-    {"no_clone_scatter_output_in_embedding", "clone_scatter_output_in_embedding", true},
-    {"no_data_sharding", "data_sharding", true},
-    {"no_use_tokenizer_model_from_checkpoint_args", "tokenizer_model_from_checkpoint", true},
-    {"no_load_balancing", "load_balancing", true},
-});
-
-// The one name of two that imports leave as it is: both are fields.
-constexpr ArgumentField kMuonSplit{"muon_no_split_qkv", "muon_split_qkv", true};
-
-// The argument that sets a field; empty for a field that is off, if no argument turns it off.
-std::string argument_of(const Setting& field) {
-  const std::string& value = field.value.text;
-  const ArgumentField* const known =
-      field.name == kMuonSplit.field ? &kMuonSplit
-                                     : row_with(kArgumentFields, &ArgumentField::field, field.name);
-  const bool off = value == "false";
-  if (off && (known == nullptr || !known->off)) {
+// "--disable-bias-linear" of add_bias_linear: false; empty where no argument says it.
+std::string argument_of(const FrameworkWords& words, const Setting& field) {
+  const std::optional<Setting> argument = words.as_argument(field);
+  if (!argument) {
     return {};
   }
-  const bool renamed = known != nullptr && known->off == off;
-  std::string name = "--" + (renamed ? std::string(known->argument) : field.name);
+  std::string name = "--" + argument->name;
   std::replace(name.begin(), name.end(), '_', '-');
-  return off || value == "true" ? name : name + " " + shell_arguments(value);
+  const std::string& value = argument->value.text;
+  return value == "true" ? name : name + " " + shell_arguments(value);
 }
 
-std::string array_of(const std::string& name, const std::vector<Setting>& fields) {
+std::string array_of(const std::string& name, const FrameworkWords& words,
+                     const std::vector<Setting>& fields) {
   std::string text = name + "=(\n";
   for (const Setting& field : fields) {
-    if (const std::string argument = argument_of(field); !argument.empty()) {
+    if (const std::string argument = argument_of(words, field); !argument.empty()) {
       text += "    " + argument + "\n";
     }
   }
@@ -124,21 +84,21 @@ struct MegatronFile {
   std::vector<SettingDoubt> doubts;
 };
 
-MegatronFile read_megatron_file(const ImportInput& input) {
+MegatronFile read_megatron_file(const ImportInput& input, const FrameworkWords& words) {
   if (is_yaml(input)) {
-    return {leaf_settings(parse_config(input.text, input.file)), {}, {}};
+    return {leaf_settings(parse_config(input.text, input.file), words), {}, {}};
   }
   const ShellSources sources = [&](const std::string& name) { return text_beside(input, name); };
   const ShellScript script =
       run_script(input.text, input.file, shell_assignments(input.overrides), sources);
   LaunchCommand command = training_command(script, input.file);
-  return {field_settings(argument_settings(command.arguments)), launch_size(command.launcher),
+  return {words.as_fields(argument_settings(command.arguments)), launch_size(command.launcher),
           std::move(command.doubts)};
 }
 
 // What is given behind the file is in no doubt, and says how large the job is.
-void give_overrides(const ImportInput& input, MegatronFile& file) {
-  for (Setting& setting : override_settings(input.overrides)) {
+void give_overrides(const ImportInput& input, const FrameworkWords& words, MegatronFile& file) {
+  for (Setting& setting : override_settings(input.overrides, words)) {
     std::erase_if(file.doubts,
                   [&](const SettingDoubt& doubt) { return doubt.name == setting.name; });
     if (!given_size(setting, file.size)) {
@@ -149,27 +109,15 @@ void give_overrides(const ImportInput& input, MegatronFile& file) {
 
 }  // namespace
 
-std::vector<Setting> field_settings(std::vector<Setting> arguments) {
-  for (Setting& setting : arguments) {
-    const ArgumentField* const known =
-        row_with(kArgumentFields, &ArgumentField::argument, setting.name);
-    if (known != nullptr) {
-      setting.name = known->field;
-      setting.value.text =
-          known->off && setting.value.text == "true" ? "false" : setting.value.text;
-    }
-  }
-  return arguments;
-}
-
-std::vector<Setting> leaf_settings(const ConfigNode& mapping) {
+std::vector<Setting> leaf_settings(const ConfigNode& mapping, const FrameworkWords& words) {
   std::vector<Setting> settings;
   collect_settings(mapping, {}, settings);
   std::erase_if(settings, [](const Setting& setting) { return setting.name.empty(); });
-  return field_settings(std::move(settings));
+  return words.as_fields(std::move(settings));
 }
 
-std::vector<Setting> override_settings(const std::vector<std::string>& overrides) {
+std::vector<Setting> override_settings(const std::vector<std::string>& overrides,
+                                       const FrameworkWords& words) {
   std::vector<Setting> settings;
   for (const std::string& text : overrides) {
     const std::size_t equals = text.find('=');
@@ -182,12 +130,13 @@ std::vector<Setting> override_settings(const std::vector<std::string>& overrides
       settings.push_back(text_setting(field_name(name), text.substr(equals + 1), where));
     }
   }
-  return field_settings(std::move(settings));
+  return words.as_fields(std::move(settings));
 }
 
 ImportedExperiment import_megatron(const ImportInput& input) {
-  MegatronFile file = read_megatron_file(input);
-  give_overrides(input, file);
+  const FrameworkWords words = megatron_words(input.data);
+  MegatronFile file = read_megatron_file(input, words);
+  give_overrides(input, words, file);
   MegatronSource source;
   source.model = megatron_default_model();
   source.software = kMegatronSet;
@@ -204,7 +153,7 @@ ImportedExperiment import_megatron(const ImportInput& input) {
       "Megatron-LM of 2025 and 2026 with Transformer Engine, each kernel launched by the "
       "host; a script names no version, and neither fusions of a tuned recipe nor its "
       "graphs");
-  FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
+  FrameworkExperiment parts = read_megatron(settings, source, words, input.unknown);
   diagnostics.throw_if_any();
   return assembled(std::move(parts), input);
 }
@@ -217,16 +166,17 @@ std::vector<ExportedFile> export_megatron(const ExportInput& input) {
   constexpr MegatronDialect kDialect = MegatronDialect::kMegatron;
   const Experiment& experiment = input.experiment;
   const ParallelPlan& plan = input.plan;
+  const FrameworkWords words = megatron_words(input.data);
   std::string text = "#!/bin/bash\n";
   text += "# For pretrain_gpt.py of Megatron-LM: " + experiment.model.name + "\n";
   text += "export CUDA_DEVICE_MAX_CONNECTIONS=" + std::to_string(connections(experiment, plan)) +
           "\n\n";
   text += "NNODES=" + std::to_string(experiment.cluster.nodes) + "\n";
   text += "GPUS_PER_NODE=" + std::to_string(experiment.cluster.gpus_per_node) + "\n\n";
-  text += array_of("MODEL_ARGS", megatron_model_fields(experiment.model, kDialect));
-  text += array_of("TRAINING_ARGS", megatron_training_fields(experiment));
-  text += array_of("PARALLEL_ARGS", megatron_plan_fields(experiment, plan, kDialect));
-  text += array_of("SOFTWARE_ARGS", megatron_software_fields(experiment, plan, kDialect));
+  text += array_of("MODEL_ARGS", words, megatron_model_fields(experiment.model, kDialect));
+  text += array_of("TRAINING_ARGS", words, megatron_training_fields(experiment));
+  text += array_of("PARALLEL_ARGS", words, megatron_plan_fields(experiment, plan, words, kDialect));
+  text += array_of("SOFTWARE_ARGS", words, megatron_software_fields(experiment, plan, kDialect));
   text +=
       "OTHER_ARGS=(\n"
       "    --use-mcore-models\n"

@@ -24,16 +24,13 @@ std::vector<ExportRefusal> why_not_megatron(const ExportInput& input);
 // knows are listed, not refused: most of them are for the machine.
 ImportedExperiment import_mlperf(const ImportInput& input);
 
-// Arguments under the names of the fields that they set: --disable-bias-linear is
-// add_bias_linear: false, --fp8-format is fp8.
-std::vector<Setting> field_settings(std::vector<Setting> arguments);
-
 // A mapping as settings, one a key that holds no mapping, under the key alone: Megatron's YAML puts
 // fields into groups that its code takes apart again.
-std::vector<Setting> leaf_settings(const ConfigNode& mapping);
+std::vector<Setting> leaf_settings(const ConfigNode& mapping, const FrameworkWords& words);
 
 // "key=value" of an override that is no variable of a shell, as settings. Throws ConfigError for
 // one without '='.
-std::vector<Setting> override_settings(const std::vector<std::string>& overrides);
+std::vector<Setting> override_settings(const std::vector<std::string>& overrides,
+                                       const FrameworkWords& words);
 
 }  // namespace stepcast

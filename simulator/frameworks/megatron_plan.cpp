@@ -7,7 +7,6 @@
 #include <array>
 
 #include "frameworks/megatron_core.hpp"
-#include "frameworks/megatron_words.hpp"
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/plan/axis_order.hpp"
@@ -232,7 +231,7 @@ class PlanFields {
       return;
     }
     if (primus && algorithm) {
-      const std::string_view ours = ours_of(kPrimusSchedules, *algorithm);
+      const std::string ours = fields_.words().ours_of("pp_algorithm", *algorithm).value_or("");
       if (ours.empty()) {
         settings_.error("pp_algorithm", "is '" + *algorithm + "', which no schedule here is");
       } else if (ours != (degrees_.vpp > 1 ? "interleaved_1f1b" : "1f1b")) {
@@ -261,9 +260,12 @@ class PlanFields {
         !settings_.flag("torch_fsdp2_reshard_after_forward", "plan.fsdp_reshard").value_or(true);
     // The older name of muon with a distributed optimizer.
     const bool whole = settings_.text("optimizer", "training.optimizer") == "dist_muon";
-    std::string_view stage = distributed || whole ? "1" : "0";
+    std::string stage = distributed || whole ? "1" : "0";
     if (megatron) {
-      stage = ours_of(kFsdpStages, strategy.value_or("optim_grads_params"));
+      constexpr std::string_view kStrategy = "data_parallel_sharding_strategy";
+      const FrameworkWords& words = fields_.words();
+      stage =
+          words.ours_of(kStrategy, strategy.value_or(words.word(kStrategy)->usual)).value_or("");
       if (stage.empty()) {
         settings_.error(
             "data_parallel_sharding_strategy",
@@ -324,7 +326,7 @@ class PlanFields {
     if (!way || degrees_.cp == 1) {
       return;
     }
-    const std::string_view ours = ours_of(kContextWays, *way);
+    const std::string ours = fields_.words().ours_of("cp_comm_type", *way).value_or("");
     if (ours.empty()) {
       settings_.error("cp_comm_type", "must be p2p, a2a, allgather or a2a+p2p for all layers");
       return;

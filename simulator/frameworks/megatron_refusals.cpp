@@ -4,7 +4,6 @@
 #include <array>
 
 #include "frameworks/bridge_adapters.hpp"
-#include "frameworks/megatron_words.hpp"
 #include "frameworks/megatron_writer.hpp"
 
 namespace stepcast {
@@ -65,21 +64,6 @@ std::string take(std::span<const Value> values) {
   return text;
 }
 
-bool has_schedule(Schedule schedule, MegatronDialect dialect) {
-  return among(std::span<const Schedule>(kSchedules), schedule) ||
-         (dialect == MegatronDialect::kPrimus && !primus_schedule(schedule).empty());
-}
-
-std::vector<Schedule> schedules_of(MegatronDialect dialect) {
-  std::vector<Schedule> all;
-  for (std::size_t i = 0; i < names_of<Schedule>().size(); ++i) {
-    if (const auto schedule = static_cast<Schedule>(i); has_schedule(schedule, dialect)) {
-      all.push_back(schedule);
-    }
-  }
-  return all;
-}
-
 // Some parts of the model beside others, or beside adapters.
 bool trains_a_part(const TrainedWeights& weights) {
   const std::size_t roles = names_of<ParameterRole>().size();
@@ -93,7 +77,10 @@ bool trains_a_part(const TrainedWeights& weights) {
 class Refusals {
  public:
   Refusals(const ExportInput& input, MegatronDialect dialect)
-      : experiment_(input.experiment), plan_(input.plan), dialect_(dialect) {}
+      : experiment_(input.experiment),
+        plan_(input.plan),
+        dialect_(dialect),
+        words_(megatron_words(input.data)) {}
 
   std::vector<ExportRefusal> all() {
     refuse_training();
@@ -167,10 +154,25 @@ class Refusals {
     }
   }
 
+  [[nodiscard]] bool has_schedule(Schedule schedule) const {
+    return among(std::span<const Schedule>(kSchedules), schedule) ||
+           (dialect_ == MegatronDialect::kPrimus && !primus_schedule(schedule, words_).empty());
+  }
+
+  [[nodiscard]] std::vector<Schedule> schedules() const {
+    std::vector<Schedule> all;
+    for (std::size_t i = 0; i < names_of<Schedule>().size(); ++i) {
+      if (const auto schedule = static_cast<Schedule>(i); has_schedule(schedule)) {
+        all.push_back(schedule);
+      }
+    }
+    return all;
+  }
+
   void refuse_plan() {
-    if (plan_.pp > 1 && !has_schedule(plan_.schedule, dialect_)) {
+    if (plan_.pp > 1 && !has_schedule(plan_.schedule)) {
       add("plan.schedule", std::string(name(plan_.schedule)), "it has no such pipeline schedule",
-          take(std::span<const Schedule>(schedules_of(dialect_))));
+          take(std::span<const Schedule>(schedules())));
     }
     if (experiment_.model.moe &&
         !among(std::span<const Dispatcher>(kDispatchers), plan_.exchange.dispatcher)) {
@@ -191,6 +193,7 @@ class Refusals {
   const Experiment& experiment_;
   const ParallelPlan& plan_;
   MegatronDialect dialect_;
+  FrameworkWords words_;
   std::vector<ExportRefusal> refusals_;
 };
 
@@ -222,10 +225,10 @@ std::optional<ExportRefusal> primus_alone(const ModelSpec& model) {
   return std::nullopt;
 }
 
-std::string_view primus_schedule(Schedule schedule) {
+std::string primus_schedule(Schedule schedule, const FrameworkWords& words) {
   return among(std::span<const Schedule>(kSchedules), schedule)
-             ? std::string_view{}
-             : theirs_of(kPrimusSchedules, name(schedule));
+             ? std::string{}
+             : words.theirs_of("pp_algorithm", name(schedule));
 }
 
 std::vector<ExportRefusal> megatron_refusals(const ExportInput& input, MegatronDialect dialect) {

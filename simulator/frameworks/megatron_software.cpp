@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "frameworks/megatron_core.hpp"
-#include "frameworks/megatron_words.hpp"
 #include "stepcast/config/config_writer.hpp"
 
 namespace stepcast {
@@ -15,7 +14,11 @@ class SoftwareFields {
  public:
   SoftwareFields(const MegatronFields& fields, const ModelSpec& model,
                  const MegatronDegrees& degrees)
-      : settings_(fields.settings()), source_(fields.source()), model_(model), degrees_(degrees) {}
+      : settings_(fields.settings()),
+        source_(fields.source()),
+        words_(fields.words()),
+        model_(model),
+        degrees_(degrees) {}
 
   ConfigNode changes() {
     read_kernels();
@@ -37,12 +40,12 @@ class SoftwareFields {
     if (backend || flash) {
       std::string name = backend.value_or("flash");
       name = name.starts_with("AttnBackend.") ? name.substr(12) : name;
-      const Word* const known = row_with(kAttentionBackends, &Word::theirs, name);
-      if (known == nullptr) {
+      const std::optional<std::string> known = words_.ours_of("attention_backend", name);
+      if (!known) {
         settings_.error("attention_backend",
                         "must be auto, flash, fused, unfused or local, not '" + name + "'");
-      } else if (!known->ours.empty() && backend) {
-        writer_.field("attention", known->ours);
+      } else if (!known->empty() && backend) {
+        writer_.field("attention", *known);
       }
     }
     const auto fusion = settings_.flag("cross_entropy_loss_fusion", "software.cross_entropy");
@@ -278,6 +281,7 @@ class SoftwareFields {
 
   FrameworkReader& settings_;
   const MegatronSource& source_;
+  const FrameworkWords& words_;
   const ModelSpec& model_;
   const MegatronDegrees& degrees_;
   ConfigWriter writer_;

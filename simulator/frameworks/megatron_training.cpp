@@ -2,10 +2,9 @@
 // Batch, number format and recomputation of Megatron. Sources: megatron/training/arguments.py,
 // core/transformer/transformer_config.py (recompute_*, fp8_recipe, fp4_recipe).
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include "frameworks/megatron_core.hpp"
-#include "frameworks/words.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/config_writer.hpp"
@@ -13,22 +12,6 @@
 
 namespace stepcast {
 namespace {
-
-struct FormatName {
-  std::string_view recipe;
-  std::string_view ours;
-  std::string_view note{};  // where ours is the nearest
-};
-// What fp8_recipe says of a format of 8 bits. An MXFP8 operand has a scale a 32 elements; its
-// products are those of 8 bits with a scale a tensor.
-constexpr std::array kEightBitRecipes = {
-    FormatName{"delayed", "fp8"},
-    FormatName{"tensorwise", "fp8"},
-    FormatName{"current", "fp8"},
-    FormatName{"mxfp8", "fp8", "scales of 32 elements are not priced: as with a scale a tensor"},
-    FormatName{"blockwise", "fp8_block"},
-    FormatName{"custom", "fp8", "a recipe of one's own: as with a scale a tensor"},
-};
 
 class TrainingFields {
  public:
@@ -101,7 +84,7 @@ class TrainingFields {
     }
   }
 
-  std::string_view format() {
+  std::string format() {
     const std::string fp4 = word_of("fp4");
     const std::string fp8 = word_of("fp8");
     const std::string recipe = settings_.text("fp8_recipe", "training.dtype").value_or("delayed");
@@ -112,16 +95,16 @@ class TrainingFields {
       return "fp4";
     }
     if (!fp8.empty()) {
-      const FormatName* const known = row_with(kEightBitRecipes, &FormatName::recipe, recipe);
-      if (known == nullptr) {
+      const std::optional<std::string> known = fields_.words().ours_of("fp8_recipe", recipe);
+      if (!known) {
         settings_.error("fp8_recipe",
                         "must be delayed, tensorwise, mxfp8 or blockwise, not '" + recipe + "'");
         return "fp8";
       }
-      if (!known->note.empty()) {
-        settings_.assume("training.dtype", std::string(known->ours), std::string(known->note));
+      if (std::string note = fields_.words().nearest_note("fp8_recipe", recipe); !note.empty()) {
+        settings_.assume("training.dtype", *known, std::move(note));
       }
-      return known->ours;
+      return *known;
     }
     if (!half && !bf16) {
       fields_.error("the training is in fp32, which no plan is priced in; give bf16 or fp16");

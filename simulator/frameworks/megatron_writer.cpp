@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/megatron_writer.hpp"
 
-#include "frameworks/megatron_words.hpp"
 #include "frameworks/moe_layer_pattern.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/config_writer.hpp"
@@ -247,7 +246,8 @@ bool runs_fsdp2(const Experiment& experiment, const ParallelPlan& plan) {
          !experiment.model.tied_embeddings && experiment.training.dtype != Dtype::kFp16;
 }
 
-void write_sharding(const Experiment& experiment, const ParallelPlan& plan, MegatronDialect dialect,
+void write_sharding(const Experiment& experiment, const ParallelPlan& plan,
+                    const FrameworkWords& words, MegatronDialect dialect,
                     MegatronFieldWriter& out) {
   const std::int64_t zero = experiment.plan.zero.value_or(plan.zero);
   if (plan.zero == 3 && dialect == MegatronDialect::kPrimus && runs_fsdp2(experiment, plan)) {
@@ -261,7 +261,7 @@ void write_sharding(const Experiment& experiment, const ParallelPlan& plan, Mega
   if (sharded) {
     out.on("use_megatron_fsdp");
     out.text("data_parallel_sharding_strategy",
-             std::string(theirs_of(kFsdpStages, std::to_string(plan.zero))));
+             words.theirs_of("data_parallel_sharding_strategy", std::to_string(plan.zero)));
   }
   if (distributed) {
     out.on("use_distributed_optimizer");
@@ -384,7 +384,7 @@ std::vector<Setting> megatron_training_fields(const Experiment& experiment) {
 }
 
 std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const ParallelPlan& plan,
-                                          MegatronDialect dialect) {
+                                          const FrameworkWords& words, MegatronDialect dialect) {
   MegatronFieldWriter out;
   out.ours("plan.tp", plan.tp);
   out.ours("plan.pp", plan.pp);
@@ -392,7 +392,7 @@ std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const Pa
   if (plan.cp > 1) {
     out.ours("plan.cp", plan.cp);
     if (plan.cp_algorithm != CpAlgorithm::kRing) {
-      out.text("cp_comm_type", std::string(theirs_of(kContextWays, name(plan.cp_algorithm))));
+      out.text("cp_comm_type", words.theirs_of("cp_comm_type", name(plan.cp_algorithm)));
     }
     if (plan.cp_algorithm == CpAlgorithm::kAllToAllRing) {
       const bool list = dialect == MegatronDialect::kBridge;
@@ -415,11 +415,13 @@ std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const Pa
   } else {
     on_if(out, "sequence_parallel", plan.sequence_parallel);
   }
-  if (plan.pp > 1 && !primus_schedule(plan.schedule).empty()) {
+  const std::string own_schedule =
+      plan.pp > 1 ? primus_schedule(plan.schedule, words) : std::string{};
+  if (!own_schedule.empty()) {
     out.on("patch_primus_pipeline");
-    out.text("pp_algorithm", std::string(primus_schedule(plan.schedule)));
+    out.text("pp_algorithm", own_schedule);
   }
-  write_sharding(experiment, plan, dialect, out);
+  write_sharding(experiment, plan, words, dialect, out);
   return out.take();
 }
 

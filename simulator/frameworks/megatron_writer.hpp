@@ -43,7 +43,7 @@ std::vector<ExportRefusal> megatron_refusals(const ExportInput& input, MegatronD
 // Why Megatron itself has not the model's layers, which Primus has; nothing where it has them.
 std::optional<ExportRefusal> primus_alone(const ModelSpec& model);
 // What Primus calls a schedule that Megatron itself does not have; empty for others.
-std::string_view primus_schedule(Schedule schedule);
+std::string primus_schedule(Schedule schedule, const FrameworkWords& words);
 
 std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDialect dialect);
 std::vector<Setting> megatron_training_fields(const Experiment& experiment);
@@ -54,7 +54,7 @@ void write_megatron_mixers(const ModelSpec& model, MegatronFieldWriter& out);
 // Why Megatron cannot run it, if it cannot.
 std::optional<ExportRefusal> why_megatron_lacks(const OptimizerSpec& optimizer);
 std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const ParallelPlan& plan,
-                                          MegatronDialect dialect);
+                                          const FrameworkWords& words, MegatronDialect dialect);
 std::vector<Setting> megatron_software_fields(const Experiment& experiment,
                                               const ParallelPlan& plan, MegatronDialect dialect);
 

@@ -338,7 +338,8 @@ void complete(const MlperfFile& file, const ImportInput& input, FrameworkReader&
 ImportedExperiment import_mlperf(const ImportInput& input) {
   MlperfFile file(input);
   std::vector<Setting> all = file.settings();
-  for (Setting& setting : override_settings(input.overrides)) {
+  const FrameworkWords words = megatron_words(input.data);
+  for (Setting& setting : override_settings(input.overrides, words)) {
     all.push_back(std::move(setting));
   }
   Diagnostics diagnostics;
@@ -358,7 +359,7 @@ ImportedExperiment import_mlperf(const ImportInput& input) {
   for (const std::string& name : file.others()) {
     settings.remark({ImportOutcome::kWithoutEffect, name, {}, {}, {}, {}});
   }
-  FrameworkExperiment parts = read_megatron(settings, source, UnknownSettings::kRemarked);
+  FrameworkExperiment parts = read_megatron(settings, source, words, UnknownSettings::kRemarked);
   diagnostics.throw_if_any();
   if (lora) {
     parts.training.entries.push_back(

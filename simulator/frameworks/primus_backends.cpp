@@ -221,7 +221,8 @@ ImportedExperiment import_primus_bridge(const PrimusConfig& config, const Import
   const MegatronSource source = bridge_source_of(config, input, settings);
   const std::optional<ConfigNode> lora =
       read_bridge_adapters(settings, adapters ? "peft" : "pretrain");
-  FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
+  FrameworkExperiment parts =
+      read_megatron(settings, source, megatron_words(input.data), input.unknown);
   diagnostics.throw_if_any();
   add_adapters(lora, parts);
   return assembled(std::move(parts), input);

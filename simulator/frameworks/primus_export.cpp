@@ -85,7 +85,8 @@ std::vector<ExportedFile> export_primus(const ExportInput& input) {
     text += lines_of("model", megatron_model_fields(experiment.model, kDialect));
   }
   text += lines_of("training", megatron_training_fields(experiment));
-  text += lines_of("plan", megatron_plan_fields(experiment, plan, kDialect));
+  text += lines_of("plan",
+                   megatron_plan_fields(experiment, plan, megatron_words(input.data), kDialect));
   text +=
       lines_of("software", without_repeats(megatron_software_fields(experiment, plan, kDialect)));
   if (lora) {

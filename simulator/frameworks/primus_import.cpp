@@ -39,7 +39,7 @@ class PrimusReader {
     config.module = stem(text_of(*trainer, "config", "pre_trainer"));
     config.model = stem(text_of(*trainer, "model", ""));
     config.settings = leaf_overrides(*trainer);
-    for (Setting& setting : override_settings(input_.overrides)) {
+    for (Setting& setting : override_settings(input_.overrides, megatron_words(input_.data))) {
       config.settings.push_back(std::move(setting));
     }
     read_presets(config);
@@ -368,7 +368,8 @@ ImportedExperiment import_primus(const ImportInput& input) {
   source.gpus = cluster_gpus(input, nodes, per_node, source.gpu);
   source.gpus_per_node = per_node;
   const std::optional<ConfigNode> lora = read_primus_adapters(settings);
-  FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
+  FrameworkExperiment parts =
+      read_megatron(settings, source, megatron_words(input.data), input.unknown);
   diagnostics.throw_if_any();
   add_adapters(lora, parts);
   return assembled(std::move(parts), input);

@@ -258,15 +258,40 @@ bool FrameworkReader::is_on(std::string_view name, std::string_view ours) {
 
 void FrameworkReader::without_effect(std::string_view names) {
   const std::vector<std::string_view> all = names_in(names);
+  without_effect([&all](std::string_view given) {
+    return std::any_of(all.begin(), all.end(),
+                       [given](std::string_view name) { return stands_for(name, given); });
+  });
+}
+
+void FrameworkReader::without_effect(const SettingNames& are_meant) {
   for (Held& held : settings_) {
     const Setting& setting = held.setting;
-    if (!held.asked && std::any_of(all.begin(), all.end(), [&](std::string_view name) {
-          return stands_for(name, setting.name);
-        })) {
+    if (!held.asked && are_meant(setting.name)) {
       held.asked = true;
       add(ImportOutcome::kWithoutEffect, setting, {}, {});
     }
   }
+}
+
+bool FrameworkReader::refuse_rest(const SettingNames& are_meant, std::string_view usual,
+                                  const std::string& why) {
+  bool refuses = false;
+  for (Held& held : settings_) {
+    const Setting& setting = held.setting;
+    if (held.asked || !are_meant(setting.name)) {
+      continue;
+    }
+    held.asked = true;
+    if (is_nothing(setting.value) || says_same(setting.value, std::string(usual))) {
+      add(ImportOutcome::kWithoutEffect, setting, {}, {});
+      continue;
+    }
+    if (!std::exchange(refuses, true) && !why.empty()) {
+      error(setting.name, why);
+    }
+  }
+  return refuses;
 }
 
 void FrameworkReader::also_known(std::string_view names) {

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -65,6 +66,9 @@ struct SettingDoubt {
 // What becomes of keys that nobody asked for: an error each, or a remark.
 enum class UnknownSettings { kRefused, kRemarked };
 
+// Whether a name is one of those that are meant.
+using SettingNames = std::function<bool(std::string_view)>;
+
 class FrameworkReader {
  public:
   FrameworkReader(std::vector<Setting> settings, Diagnostics& diagnostics);
@@ -107,12 +111,16 @@ class FrameworkReader {
   // Keys that change nothing that is predicted, with blanks between them; a name that ends in '*'
   // stands for all that begin so.
   void without_effect(std::string_view names);
+  void without_effect(const SettingNames& are_meant);
   // Names that are known though nothing is read of them, for suggestions; those that end in '*' are
   // none.
   void also_known(std::string_view names);
   void not_carried(std::string_view name, std::string_view meaning,
                    std::string_view neutral = "false");
   void not_carried(std::span<const UnpricedKey> keys);
+  // Keys of what nothing here is: the first with a value other than `usual` is an error, which says
+  // why, unless `why` is empty. Whether there is one.
+  bool refuse_rest(const SettingNames& are_meant, std::string_view usual, const std::string& why);
   // A key that was read, and changes more than ours can say.
   void leave_out(std::string_view name, std::string value, std::string note);
   // A key of ours that follows from nothing in the file.
