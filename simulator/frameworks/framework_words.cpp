@@ -2,6 +2,7 @@
 #include "frameworks/framework_words.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "stepcast/base/error.hpp"
@@ -17,6 +18,15 @@ const ConfigNode* value_of(const std::vector<ConfigEntry>& entries, std::string_
   return found == entries.end() ? nullptr : &found->value;
 }
 
+// The same of a value that may be a truth in Python's letters.
+const ConfigNode* value_for(const std::vector<ConfigEntry>& entries, std::string_view word) {
+  const ConfigNode* const exact = value_of(entries, word);
+  return exact != nullptr  ? exact
+         : word == "True"  ? value_of(entries, "true")
+         : word == "False" ? value_of(entries, "false")
+                           : nullptr;
+}
+
 ConfigEntry entry_of(std::string key, std::string_view value) {
   return {std::move(key), 0, 0, scalar_node(value)};
 }
@@ -24,8 +34,8 @@ ConfigEntry entry_of(std::string key, std::string_view value) {
 // Reads one row of a table.
 class WordReader {
  public:
-  WordReader(const ConfigNode& row, Diagnostics& diagnostics)
-      : reader_(row, "words", diagnostics) {}
+  WordReader(const ConfigNode& row, const std::string& list, Diagnostics& diagnostics)
+      : reader_(row, list, diagnostics) {}
 
   FrameworkWord word() {
     read_names();
@@ -98,9 +108,31 @@ class WordReader {
   FrameworkWord word_;
 };
 
+std::vector<FrameworkWord> rows_of(const ConfigNode* rows, const std::string& list,
+                                   Diagnostics& diagnostics) {
+  std::vector<FrameworkWord> words;
+  if (rows != nullptr) {
+    words.reserve(rows->items.size());
+    for (const ConfigNode& row : rows->items) {
+      words.push_back(WordReader(row, list, diagnostics).word());
+    }
+  }
+  return words;
+}
+
+std::vector<VocabularySize> sizes_of(std::optional<MappingReader> mapping) {
+  std::vector<VocabularySize> sizes;
+  if (mapping) {
+    for (const ConfigEntry& entry : mapping->node().entries) {
+      sizes.push_back({entry.key, mapping->required_count(entry.key)});
+    }
+  }
+  return sizes;
+}
+
 // A value by the row's table; one that it does not have stays as it is.
 void translate(const FrameworkWord& word, Setting& setting) {
-  if (const ConfigNode* const present = value_of(word.values, setting.value.text)) {
+  if (const ConfigNode* const present = value_for(word.values, setting.value.text)) {
     setting.value.text = present->text;
     setting.value.quoted = present->quoted;
   }
@@ -111,7 +143,7 @@ bool has(const std::vector<Setting>& settings, std::string_view name) {
                      [name](const Setting& setting) { return setting.name == name; });
 }
 
-// Whether a switch or a value is given: no older name that is null or off says anything.
+// Whether a switch is on or a value given: one that is off or null says nothing besides.
 bool says_something(const Setting& setting) {
   const std::string& text = setting.value.text;
   return setting.value.kind != ConfigNode::Kind::kNull && text != "None" && text != "null" &&
@@ -131,14 +163,31 @@ FrameworkWords::FrameworkWords(const ConfigNode& root) {
   MappingReader reader(root, std::string{}, diagnostics);
   (void)reader.required_text("name");
   (void)reader.take_required("read_from");
-  if (const ConfigNode* const rows = reader.take_required("words")) {
-    words_.reserve(rows->items.size());
-    for (const ConfigNode& row : rows->items) {
-      words_.push_back(WordReader(row, diagnostics).word());
-    }
-  }
+  words_ = rows_of(reader.take_required("words"), "words", diagnostics);
+  programs_ = rows_of(reader.take("programs"), "programs", diagnostics);
+  vocabularies_ = sizes_of(reader.optional_mapping("vocabularies"));
+  own_vocabularies_ = sizes_of(reader.optional_mapping("own_vocabularies"));
   reader.finish();
   diagnostics.throw_if_any();
+}
+
+const FrameworkWord* FrameworkWords::program(std::string_view file) const {
+  const std::string name = std::filesystem::path(file).filename().string();
+  const auto found = std::find_if(programs_.begin(), programs_.end(),
+                                  [&](const FrameworkWord& row) { return row.stands_for(name); });
+  return found == programs_.end() ? nullptr : &*found;
+}
+
+const FrameworkWord* FrameworkWords::oldest(const std::vector<Setting>& settings) const {
+  const FrameworkWord* oldest = nullptr;
+  for (const Setting& setting : settings) {
+    const FrameworkWord* const row = word(setting.name);
+    const bool has_day = row != nullptr && !row->until.empty();
+    if (has_day && (oldest == nullptr || row->until < oldest->until)) {
+      oldest = row;
+    }
+  }
+  return oldest;
 }
 
 const FrameworkWord* FrameworkWords::word(std::string_view theirs) const {
@@ -158,8 +207,7 @@ std::vector<Setting> FrameworkWords::as_fields(std::vector<Setting> settings) co
   const std::vector<Setting> given = settings;
   for (Setting& setting : settings) {
     const FrameworkWord* const row = word(setting.name);
-    const bool other = row != nullptr && !row->is.empty();
-    if (!other || (row->is_older() && (has(given, row->is) || !says_something(setting)))) {
+    if (row == nullptr || row->is.empty() || (row->is_older() && has(given, row->is))) {
       continue;
     }
     setting.name = row->is;
@@ -201,8 +249,12 @@ std::optional<Setting> FrameworkWords::as_argument(const Setting& field) const {
 
 std::optional<std::string> FrameworkWords::ours_of(std::string_view key,
                                                    std::string_view theirs) const {
-  const ConfigNode* const value = value_of(known(key).values, theirs);
+  const ConfigNode* const value = value_for(known(key).values, theirs);
   return value == nullptr ? std::nullopt : std::optional(value->text);
+}
+
+const ConfigNode* FrameworkWords::switches_of(std::string_view key, std::string_view theirs) const {
+  return value_for(known(key).values, theirs);
 }
 
 std::string FrameworkWords::theirs_of(std::string_view key, std::string_view ours) const {

@@ -12,6 +12,7 @@
 // by one; read_rest() is for those that nobody asked for.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,12 @@ struct FrameworkWord {
   [[nodiscard]] bool is_older() const { return !of.empty() || !until.empty(); }
 };
 
+// The tokens of a vocabulary whose name is a part of what a tokenizer is called.
+struct VocabularySize {
+  std::string name;  // without capitals, '-', '_' and blanks
+  std::int64_t tokens = 0;
+};
+
 class FrameworkWords {
  public:
   // Throws ConfigError with every row that is wrong.
@@ -58,10 +65,19 @@ class FrameworkWords {
   [[nodiscard]] const std::vector<FrameworkWord>& words() const { return words_; }
   // The row that has this very name; null if none has.
   [[nodiscard]] const FrameworkWord* word(std::string_view theirs) const;
+  // What a program that a script launches is, by the name of its file; null if no row says.
+  [[nodiscard]] const FrameworkWord* program(std::string_view file) const;
+  [[nodiscard]] const std::vector<VocabularySize>& vocabularies() const { return vocabularies_; }
+  // Of tokenizers by their type, to which a file adds tokens of its own.
+  [[nodiscard]] const std::vector<VocabularySize>& own_vocabularies() const {
+    return own_vocabularies_;
+  }
 
   // Settings under the names of the fields that they set. An older name counts where the field
   // itself is not given.
   [[nodiscard]] std::vector<Setting> as_fields(std::vector<Setting> settings) const;
+  // The name among those given that the framework gave up first; null if it has all of them still.
+  [[nodiscard]] const FrameworkWord* oldest(const std::vector<Setting>& settings) const;
   // The argument that sets a field to its value: no_rope_fusion for apply_rope_fusion: false; the
   // field itself where no argument has another name, and nothing where none turns it off.
   [[nodiscard]] std::optional<Setting> as_argument(const Setting& field) const;
@@ -69,6 +85,8 @@ class FrameworkWords {
   // Our word for a value of `key`; nothing if it has none.
   [[nodiscard]] std::optional<std::string> ours_of(std::string_view key,
                                                    std::string_view theirs) const;
+  // The switches of a software set that a value of `key` stands for; nothing if it has none.
+  [[nodiscard]] const ConfigNode* switches_of(std::string_view key, std::string_view theirs) const;
   // Their word for ours, the first of several; empty if there is none.
   [[nodiscard]] std::string theirs_of(std::string_view key, std::string_view ours) const;
   // What our word does not say of theirs; empty where it says all.
@@ -82,6 +100,9 @@ class FrameworkWords {
   [[nodiscard]] const FrameworkWord& known(std::string_view key) const;
 
   std::vector<FrameworkWord> words_;
+  std::vector<FrameworkWord> programs_;
+  std::vector<VocabularySize> vocabularies_;
+  std::vector<VocabularySize> own_vocabularies_;
 };
 
 // The table of configs/frameworks. Throws ConfigError if it is not there or wrong.

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "frameworks/known_model.hpp"
+#include "frameworks/vocabulary_range.hpp"
+#include "stepcast/base/units_text.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/config_yaml.hpp"
 #include "stepcast/experiment/experiment.hpp"
@@ -344,6 +346,17 @@ class Assembly {
   std::vector<std::string> kept_;
 };
 
+// Says of a vocabulary that is a guess between which it may lie, and what that may change.
+void tell_range(const VocabularyRange& range, const DataRoot& data, ImportedExperiment& imported) {
+  for (ImportRemark& remark : imported.remarks) {
+    if (remark.outcome == ImportOutcome::kAssumed && remark.ours == "model.vocabulary") {
+      const std::string effect = effect_of_vocabulary(range, imported.experiment, data);
+      remark.note += "; " + with_separators(range.lowest) + " to " +
+                     with_separators(range.highest) + (effect.empty() ? "" : ": " + effect);
+    }
+  }
+}
+
 // On one line, and not longer than a line of a terminal can show.
 std::string one_line(const std::string& text) {
   constexpr std::size_t kLongest = 160;
@@ -445,7 +458,12 @@ std::vector<std::string> kept_assignments(std::string_view text) {
 }
 
 ImportedExperiment assembled(FrameworkExperiment parts, const ImportInput& input) {
-  return Assembly(std::move(parts), input).assembled();
+  const std::optional<VocabularyRange> vocabulary = parts.vocabulary;
+  ImportedExperiment imported = Assembly(std::move(parts), input).assembled();
+  if (vocabulary) {
+    tell_range(*vocabulary, input.data, imported);
+  }
+  return imported;
 }
 
 ImportedExperiment assembled(FrameworkReader& settings, FrameworkExperiment parts,

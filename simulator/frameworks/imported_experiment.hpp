@@ -45,6 +45,12 @@ struct ImportInput {
 // looked for as well.
 std::optional<std::string> text_beside(const ImportInput& input, const std::string& name);
 
+// The sizes between which a vocabulary lies that no file says.
+struct VocabularyRange {
+  std::int64_t lowest = 0;
+  std::int64_t highest = 0;
+};
+
 // What a framework's reader makes of its file.
 struct FrameworkExperiment {
   std::optional<ModelSpec> model;  // by its shape
@@ -57,6 +63,7 @@ struct FrameworkExperiment {
   std::string gpu;                   // empty where the file names none
   std::optional<std::int64_t> gpus;  // of the whole job, where the file says so
   std::optional<std::int64_t> gpus_per_node;
+  std::optional<VocabularyRange> vocabulary{};  // where the model's is a guess
   std::vector<ImportRemark> remarks;
 };
 

@@ -2,7 +2,9 @@
 #include "frameworks/known_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <utility>
 
 #include "stepcast/experiment/experiment.hpp"
 
@@ -108,25 +110,66 @@ std::optional<KeptModel> kept_model(const ImportInput& input) {
 
 bool same_shape(const ModelSpec& a, const ModelSpec& b) { return shape_text(a) == shape_text(b); }
 
-std::string known_model(const ModelSpec& model, const std::string& preferred,
-                        const DataRoot& data) {
-  // Parsing every model takes longer than all the rest of an import: a file without the digits of
-  // the width is another model.
+namespace {
+
+// Files of models that may have the width of `model`, in the order of names: parsing every model
+// takes longer than all the rest of an import, and a file without the digits of the width is
+// another model.
+std::vector<std::filesystem::path> files_of_width(const ModelSpec& model, const DataRoot& data) {
   const std::string width = std::to_string(model.hidden);
-  const auto is_same = [&](const std::filesystem::path& file) {
-    return read_file(file).find(width) != std::string::npos && same_shape(load_model(file), model);
-  };
-  const std::filesystem::path wanted = data.models() / (preferred + ".yaml");
-  if (!preferred.empty() && std::filesystem::exists(wanted) && is_same(wanted)) {
-    return preferred;
-  }
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(data.models())) {
-    if (entry.path().extension() == ".yaml") {
+    if (entry.path().extension() == ".yaml" &&
+        read_file(entry.path()).find(width) != std::string::npos) {
       files.push_back(entry.path());
     }
   }
   std::sort(files.begin(), files.end());
+  return files;
+}
+
+bool same_sizes(const ModelSpec& a, const ModelSpec& b) {
+  const auto experts = [](const ModelSpec& model) {
+    return model.moe ? std::pair(model.moe->experts, model.moe->expert_ffn_hidden)
+                     : std::pair<std::int64_t, std::int64_t>{};
+  };
+  const auto of_layers = [](const ModelSpec& model) {
+    return std::array{model.attention.heads.pattern(), model.attention.kv_heads.pattern(),
+                      model.mlp.ffn_hidden.pattern()};
+  };
+  return a.layers == b.layers && a.hidden == b.hidden && of_layers(a) == of_layers(b) &&
+         experts(a) == experts(b);
+}
+
+}  // namespace
+
+std::optional<ModelSpec> shipped_of_sizes(const ModelSpec& model, const DataRoot& data) {
+  std::optional<ModelSpec> first;
+  for (const std::filesystem::path& file : files_of_width(model, data)) {
+    ModelSpec shipped = load_model(file);
+    if (!same_sizes(shipped, model)) {
+      continue;
+    }
+    if (first && first->vocabulary != shipped.vocabulary) {
+      return std::nullopt;
+    }
+    first = first ? std::move(first) : std::move(shipped);
+  }
+  return first;
+}
+
+std::string known_model(const ModelSpec& model, const std::string& preferred,
+                        const DataRoot& data) {
+  const std::string width = std::to_string(model.hidden);
+  const auto is_same = [&](const std::filesystem::path& file) {
+    return same_shape(load_model(file), model);
+  };
+  const std::filesystem::path wanted = data.models() / (preferred + ".yaml");
+  if (!preferred.empty() && std::filesystem::exists(wanted) &&
+      read_file(wanted).find(width) != std::string::npos && is_same(wanted)) {
+    return preferred;
+  }
+  const std::vector<std::filesystem::path> files = files_of_width(model, data);
   const auto found = std::find_if(files.begin(), files.end(), is_same);
   return found == files.end() ? std::string{} : found->stem().string();
 }

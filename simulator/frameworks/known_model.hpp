@@ -57,6 +57,10 @@ std::optional<KeptModel> kept_model(const ImportInput& input);
 // Whether both are the same to every price: all but names, sources, notes and published counts.
 bool same_shape(const ModelSpec& a, const ModelSpec& b);
 
+// The first shipped model, in the order of names, that has the sizes of `model`, whatever its
+// vocabulary is; nothing where there is none, or those that there are have several vocabularies.
+std::optional<ModelSpec> shipped_of_sizes(const ModelSpec& model, const DataRoot& data);
+
 // The name in `configs/models` of a model of the same shape: `preferred` where it has it, else the
 // first in the order of names; empty if none has.
 std::string known_model(const ModelSpec& model, const std::string& preferred, const DataRoot& data);

@@ -36,7 +36,7 @@ FrameworkExperiment read_megatron(FrameworkReader& settings, const MegatronSourc
   const MegatronFields fields(settings, source, words);
   FrameworkExperiment parts;
   MegatronDegrees degrees;
-  const ModelSpec model = read_megatron_model(fields);
+  const auto [model, vocabulary] = read_megatron_model(fields);
   parts.plan = read_megatron_plan(fields, model, degrees);
   parts.training = read_megatron_training(fields, degrees);
   parts.software_changes = read_megatron_software(fields, model, degrees);
@@ -45,6 +45,7 @@ FrameworkExperiment read_megatron(FrameworkReader& settings, const MegatronSourc
   words.read_rest(settings);
   settings.finish(unknown);
   parts.model = model;
+  parts.vocabulary = vocabulary;
   parts.model_name = source.model_is_named ? source.model.name : std::string{};
   parts.software = source.software;
   parts.gpu = source.gpu;

@@ -29,6 +29,11 @@ struct MegatronSource {
   bool primus = false;              // its patches: routing forced expert after expert, 16-bit FSDP2
   bool uneven_stages = false;       // layers that no stages divide are spread as evenly as possible
   bool bf16 = false;                // where no format is named
+  // The program is Megatron-DeepSpeed: ZeRO by its stage, experts by its rules.
+  bool deepspeed = false;
+  // Megatron's own layers run where nothing is said, not Transformer Engine's.
+  bool own_layers = false;
+  std::optional<DataRoot> shipped;  // models, whose sizes may say what the file leaves out
   std::optional<bool> distributed_optimizer;  // where nothing is said; else none
   Location whole_file;                        // for what is missing
   std::string software;                       // the usual set
@@ -89,7 +94,11 @@ class MegatronFields {
   const FrameworkWords* words_;
 };
 
-ModelSpec read_megatron_model(const MegatronFields& fields);
+struct MegatronModel {
+  ModelSpec model;
+  std::optional<VocabularyRange> vocabulary;  // where it is a guess
+};
+MegatronModel read_megatron_model(const MegatronFields& fields);
 ConfigNode read_megatron_training(const MegatronFields& fields, const MegatronDegrees& degrees);
 // The key `optimizer` of the recipe.
 ConfigNode read_megatron_optimizer(const MegatronFields& fields);

@@ -2,6 +2,8 @@
 #include "frameworks/megatron_import.hpp"
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <utility>
 
 #include "frameworks/job_size.hpp"
@@ -16,7 +18,17 @@
 namespace stepcast {
 namespace {
 
-constexpr std::string_view kMegatronSet = "megatron_plain";  // a script names no recipe
+// Since this day Transformer Engine's layers run where nothing is said, and Megatron's own before
+// it (e7b74a4b7e).
+constexpr std::string_view kTransformerEngineDay = "2024-04-03";
+
+// What runs a script, by its words: it names no recipe.
+struct MegatronProgram {
+  std::string set;
+  std::string why;
+  bool deepspeed = false;
+  bool own_layers = false;
+};
 
 // "--disable-bias-linear" of add_bias_linear: false; empty where no argument says it.
 std::string argument_of(const FrameworkWords& words, const Setting& field) {
@@ -64,6 +76,8 @@ std::string field_name(std::string_view key) {
   return name;
 }
 
+// A mapping as settings, one a key that holds no mapping, under the key alone: Megatron's YAML puts
+// fields into groups that its code takes apart again.
 void collect_settings(const ConfigNode& node, const std::string& key, std::vector<Setting>& all) {
   if (node.kind == ConfigNode::Kind::kMapping) {
     for (const ConfigEntry& entry : node.entries) {
@@ -79,42 +93,90 @@ bool has_small_letter(std::string_view text) {
 }
 
 struct MegatronFile {
-  std::vector<Setting> settings;
+  std::vector<Setting> written;  // in the file's own words
   LaunchSize size;
+  std::string program;  // empty where none is named
   std::vector<SettingDoubt> doubts;
 };
 
-MegatronFile read_megatron_file(const ImportInput& input, const FrameworkWords& words) {
+MegatronFile read_megatron_file(const ImportInput& input) {
   if (is_yaml(input)) {
-    return {leaf_settings(parse_config(input.text, input.file), words), {}, {}};
+    std::vector<Setting> leaves;
+    collect_settings(parse_config(input.text, input.file), {}, leaves);
+    std::erase_if(leaves, [](const Setting& setting) { return setting.name.empty(); });
+    return {std::move(leaves), {}, {}, {}};
   }
   const ShellSources sources = [&](const std::string& name) { return text_beside(input, name); };
   const ShellScript script =
       run_script(input.text, input.file, shell_assignments(input.overrides), sources);
   LaunchCommand command = training_command(script, input.file);
-  return {words.as_fields(argument_settings(command.arguments)), launch_size(command.launcher),
+  return {argument_settings(command.arguments), launch_size(command.launcher), command.program,
           std::move(command.doubts)};
 }
 
 // What is given behind the file is in no doubt, and says how large the job is.
-void give_overrides(const ImportInput& input, const FrameworkWords& words, MegatronFile& file) {
+void give_overrides(const ImportInput& input, const FrameworkWords& words, MegatronFile& file,
+                    std::vector<Setting>& fields) {
   for (Setting& setting : override_settings(input.overrides, words)) {
     std::erase_if(file.doubts,
                   [&](const SettingDoubt& doubt) { return doubt.name == setting.name; });
     if (!given_size(setting, file.size)) {
-      file.settings.push_back(std::move(setting));
+      fields.push_back(std::move(setting));
     }
   }
 }
 
-}  // namespace
-
-std::vector<Setting> leaf_settings(const ConfigNode& mapping, const FrameworkWords& words) {
-  std::vector<Setting> settings;
-  collect_settings(mapping, {}, settings);
-  std::erase_if(settings, [](const Setting& setting) { return setting.name.empty(); });
-  return words.as_fields(std::move(settings));
+bool is_given(const std::vector<Setting>& settings, std::string_view name, std::string_view value) {
+  return std::any_of(settings.begin(), settings.end(), [&](const Setting& setting) {
+    return setting.name == name && setting.value.text == value;
+  });
 }
+
+MegatronProgram program_of(const std::vector<Setting>& written, const FrameworkWords& words) {
+  if (is_given(written, "deepspeed", "true")) {
+    const bool flash =
+        std::ranges::any_of(std::array{"use_flash_attn", "use_flash_attn_v1", "use_flash_attn_v2",
+                                       "use_flash_attn_triton", "use_flash_attn_builder"},
+                            [&](const char* name) { return is_given(written, name, "true"); });
+    return flash ? MegatronProgram{"megatron_deepspeed_2023",
+                                   "Megatron-DeepSpeed since July 2023, by --deepspeed and its "
+                                   "FlashAttention",
+                                   true, true}
+                 : MegatronProgram{"megatron_deepspeed_2022",
+                                   "Megatron-DeepSpeed with attention as separate kernels, by "
+                                   "--deepspeed without FlashAttention",
+                                   true, true};
+  }
+  const FrameworkWord* const oldest = words.oldest(written);
+  const bool older = oldest != nullptr && oldest->until < kTransformerEngineDay &&
+                     !is_given(written, "transformer_impl", "transformer_engine");
+  if (older) {
+    return {"megatron_2021",
+            "Megatron-LM gave '" + oldest->theirs.front() + "' up on " + oldest->until +
+                ": its own layers, which ran unless Transformer Engine's were asked for",
+            false, true};
+  }
+  return {"megatron_plain",
+          "Megatron-LM of 2025 and 2026 with Transformer Engine, each kernel launched by the "
+          "host; a script names no version, and neither fusions of a tuned recipe nor its "
+          "graphs"};
+}
+
+// Refuses a program that trains no such model, and names what another does besides.
+void judge_program(const std::string& program, const FrameworkWords& words,
+                   const ImportInput& input, FrameworkReader& settings) {
+  const FrameworkWord* const row = words.program(program);
+  if (row == nullptr) {
+    return;
+  }
+  const std::string name = std::filesystem::path(program).filename().string();
+  if (row->effect == WordEffect::kRefused) {
+    throw ConfigError({input.file, 0, 0}, "runs " + name.substr(0, 60) + ", which " + row->why);
+  }
+  settings.leave_out("program", name, row->why);
+}
+
+}  // namespace
 
 std::vector<Setting> override_settings(const std::vector<std::string>& overrides,
                                        const FrameworkWords& words) {
@@ -135,24 +197,28 @@ std::vector<Setting> override_settings(const std::vector<std::string>& overrides
 
 ImportedExperiment import_megatron(const ImportInput& input) {
   const FrameworkWords words = megatron_words(input.data);
-  MegatronFile file = read_megatron_file(input, words);
-  give_overrides(input, words, file);
+  MegatronFile file = read_megatron_file(input);
+  std::vector<Setting> fields = words.as_fields(file.written);
+  give_overrides(input, words, file, fields);
+  const MegatronProgram program = program_of(file.written, words);
   MegatronSource source;
   source.model = megatron_default_model();
-  source.software = kMegatronSet;
+  source.software = program.set;
+  source.deepspeed = program.deepspeed;
+  source.own_layers = program.own_layers;
+  source.uneven_stages = program.deepspeed;
+  source.shipped = input.data;
   source.whole_file = {input.file, 0, 0};
   source.gpus = cluster_gpus(input, file.size.nodes, file.size.gpus_per_node, {});
   source.gpus = source.gpus || input.nodes ? source.gpus : file.size.gpus;
   source.gpus_per_node = file.size.gpus_per_node;
   Diagnostics diagnostics;
-  FrameworkReader settings(std::move(file.settings), diagnostics);
+  FrameworkReader settings(std::move(fields), diagnostics);
   settings.add_doubts(std::move(file.doubts));
   assume_size(file.size, input, settings);
-  settings.assume(
-      "software", std::string(kMegatronSet),
-      "Megatron-LM of 2025 and 2026 with Transformer Engine, each kernel launched by the "
-      "host; a script names no version, and neither fusions of a tuned recipe nor its "
-      "graphs");
+  judge_program(file.program, words, input, settings);
+  (void)settings.is_on("deepspeed", "software");
+  settings.assume("software", program.set, program.why);
   FrameworkExperiment parts = read_megatron(settings, source, words, input.unknown);
   diagnostics.throw_if_any();
   return assembled(std::move(parts), input);

@@ -24,10 +24,6 @@ std::vector<ExportRefusal> why_not_megatron(const ExportInput& input);
 // knows are listed, not refused: most of them are for the machine.
 ImportedExperiment import_mlperf(const ImportInput& input);
 
-// A mapping as settings, one a key that holds no mapping, under the key alone: Megatron's YAML puts
-// fields into groups that its code takes apart again.
-std::vector<Setting> leaf_settings(const ConfigNode& mapping, const FrameworkWords& words);
-
 // "key=value" of an override that is no variable of a shell, as settings. Throws ConfigError for
 // one without '='.
 std::vector<Setting> override_settings(const std::vector<std::string>& overrides,

@@ -7,6 +7,7 @@
 #include "frameworks/known_model.hpp"
 #include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_mixers.hpp"
+#include "frameworks/megatron_vocabulary.hpp"
 #include "frameworks/moe_layer_pattern.hpp"
 #include "frameworks/words.hpp"
 #include "stepcast/base/ascii.hpp"
@@ -15,27 +16,6 @@ namespace stepcast {
 namespace {
 
 constexpr std::string_view kFrequency = "moe_layer_freq";
-
-// The vocabularies of tokenizers, whose files nobody reads, of the config.json of the model that
-// each belongs to. The first that the tokenizer's type or path contains counts.
-struct TokenizerSize {
-  std::string_view part;
-  std::int64_t vocabulary;
-};
-constexpr std::array kTokenizers = {
-    TokenizerSize{"Llama-2", 32000},       TokenizerSize{"Llama2", 32000},
-    TokenizerSize{"Llama-3", 128256},      TokenizerSize{"Llama3", 128256},
-    TokenizerSize{"Llama-4", 202048},      TokenizerSize{"Llama4", 202048},
-    TokenizerSize{"Mixtral", 32000},       TokenizerSize{"Mistral-7B", 32000},
-    TokenizerSize{"DeepSeek-V2", 102400},  TokenizerSize{"DeepSeekV2", 102400},
-    TokenizerSize{"DeepSeek-V3", 129280},  TokenizerSize{"DeepSeekV3", 129280},
-    TokenizerSize{"Qwen2.5-0.5B", 151936}, TokenizerSize{"Qwen2.5-1.5B", 151936},
-    TokenizerSize{"Qwen2.5-3B", 151936},   TokenizerSize{"Qwen2.5", 152064},
-    TokenizerSize{"Qwen-1.5B", 151936},    TokenizerSize{"Qwen3", 151936},
-    TokenizerSize{"Kimi-K2", 163840},      TokenizerSize{"gpt-oss", 201088},
-    TokenizerSize{"grok-1", 131072},       TokenizerSize{"GPT2BPE", 50257},
-    TokenizerSize{"gpt2", 50257},
-};
 
 // Refuses a named model whose layers differ, and leaves one whose layers do not.
 void refuse_uneven_layers(const FrameworkReader& settings, const MegatronSource& source,
@@ -59,7 +39,7 @@ class ModelFields {
         source_(fields.source()),
         model_(fields.source().model) {}
 
-  ModelSpec model() {
+  MegatronModel model() {
     refuse_other_layers();
     refuse_uneven_layers(settings_, source_, model_);
     read_sizes();
@@ -71,12 +51,13 @@ class ModelFields {
     read_megatron_mixers(fields_, model_);
     read_mlp();
     read_experts();
+    const std::optional<VocabularyRange> vocabulary = read_megatron_vocabulary(fields_, model_);
     if (source_.model_is_named && !same_shape(model_, source_.model)) {
       model_.title = {};
       model_.note = {};
       model_.published = {};
     }
-    return std::move(model_);
+    return {std::move(model_), vocabulary};
   }
 
  private:
@@ -114,34 +95,12 @@ class ModelFields {
     model_.layers = needed("model.layers", model_.layers);
     model_.hidden = needed("model.hidden_size", model_.hidden);
     model_.attention.heads = needed("model.attention.heads", model_.attention.heads);
-    read_vocabulary();
     const bool untied =
         settings_.flag("untie_embeddings_and_output_weights", "model.tied_embeddings")
             .value_or(!model_.tied_embeddings);
     model_.tied_embeddings =
         settings_.flag("share_embeddings_and_output_weights", "model.tied_embeddings")
             .value_or(!untied);
-  }
-
-  void read_vocabulary() {
-    std::optional<std::int64_t> size = fields_.count("model.vocabulary");
-    const std::optional<std::int64_t> padded =
-        settings_.count("padded_vocab_size", "model.vocabulary");
-    const std::string tokenizer = settings_.text("tokenizer_type", {}).value_or("") + " " +
-                                  settings_.text("tokenizer_model", {}).value_or("");
-    const TokenizerSize* const known = row_within(kTokenizers, &TokenizerSize::part, tokenizer);
-    if (!size && !padded && !source_.model_is_named && known != nullptr) {
-      size = known->vocabulary;
-      settings_.assume("model.vocabulary", std::to_string(*size),
-                       "the tokenizer's, of the model that it belongs to");
-    }
-    const std::int64_t extra = settings_.count("vocab_extra_ids", "model.vocabulary").value_or(0);
-    model_.vocabulary =
-        size || padded ? size.value_or(padded.value_or(0)) + extra : model_.vocabulary;
-    if (model_.vocabulary < 1) {
-      fields_.error("the model needs 'vocab_size': the tokenizer's files are not read; give it");
-      model_.vocabulary = 1;
-    }
   }
 
   void read_attention() {
@@ -244,22 +203,28 @@ class ModelFields {
 
   void read_blocks() {
     if (const auto norm = settings_.text("normalization", "model.norm")) {
-      if (*norm != "RMSNorm" && *norm != "LayerNorm") {
+      const std::optional<std::string> ours = fields_.words().ours_of("normalization", *norm);
+      if (!ours) {
         settings_.error("normalization", "must be LayerNorm or RMSNorm, not '" + *norm + "'");
       }
-      model_.norm = *norm == "RMSNorm" ? NormKind::kRmsNorm : NormKind::kLayerNorm;
+      model_.norm = ours == "rmsnorm" ? NormKind::kRmsNorm : NormKind::kLayerNorm;
       model_.norm_bias = model_.norm == NormKind::kLayerNorm;
     }
-    if (const auto positions = settings_.text("position_embedding_type", "model.positions")) {
-      const bool rotary = *positions == "rope" || *positions == "mrope" || *positions == "yarn";
-      if (!rotary && *positions != "learned_absolute" && *positions != "none") {
-        settings_.error(
-            "position_embedding_type",
-            "must be learned_absolute, rope, mrope, yarn or none, not '" + *positions + "'");
+    read_positions();
+  }
+
+  void read_positions() {
+    constexpr std::string_view kKey = "position_embedding_type";
+    if (const auto positions = settings_.text(kKey, "model.positions")) {
+      const std::optional<std::string> ours = fields_.words().ours_of(kKey, *positions);
+      if (!ours) {
+        settings_.error(kKey, "must be learned_absolute, rope, mrope, yarn, alibi or none, not '" +
+                                  *positions + "'");
       }
-      model_.positions = rotary                 ? Positions::kRope
-                         : *positions == "none" ? Positions::kNone
-                                                : Positions::kLearned;
+      model_.positions = ours == "rope"    ? Positions::kRope
+                         : ours == "none"  ? Positions::kNone
+                         : ours == "alibi" ? Positions::kAlibi
+                                           : Positions::kLearned;
     }
     const std::optional<std::int64_t> rows =
         settings_.count("max_position_embeddings", "model.max_positions");
@@ -277,9 +242,10 @@ class ModelFields {
     const bool plain = settings_.is_on("squared_relu", "model.mlp.gated") ||
                        settings_.is_on("openai_gelu", "model.mlp.gated");
     model_.mlp.gated = gated.value_or(swiglu.value_or(model_.mlp.gated && !plain)) || geglu;
+    const bool of_function = read_activation_function();
     // 4 h, or of three matrices 2/3 of it in blocks of 64.
     const std::int64_t usual =
-        swiglu.value_or(false) ? 8 * model_.hidden / 3 / 64 * 64 : 4 * model_.hidden;
+        swiglu.value_or(false) || of_function ? 8 * model_.hidden / 3 / 64 * 64 : 4 * model_.hidden;
     if (model_.mlp.ffn_hidden > 0 || fields_.has("model.mlp.ffn_hidden")) {
       model_.mlp.ffn_hidden = count("model.mlp.ffn_hidden", model_.mlp.ffn_hidden);
     } else {
@@ -297,9 +263,26 @@ class ModelFields {
     linear_bias_ = bias;
   }
 
+  // The function of the core's YAML, which decides beside any gated_linear_unit; whether it has a
+  // gate.
+  bool read_activation_function() {
+    constexpr std::string_view kKey = "activation_func";
+    const auto function = settings_.text(kKey, "model.mlp.gated");
+    if (!function) {
+      return false;
+    }
+    const std::optional<std::string> gated = fields_.words().ours_of(kKey, *function);
+    if (!gated) {
+      settings_.error(kKey, "must be swiglu, gelu or squaredrelu, not '" + *function + "'");
+    }
+    model_.mlp.gated = gated == "true";
+    return model_.mlp.gated;
+  }
+
   void read_experts() {
     const std::int64_t experts = count("model.moe.experts", model_.moe ? model_.moe->experts : 0);
-    if (experts < 1) {
+    // Megatron-DeepSpeed calls a dense layer one of one expert.
+    if (experts < (source_.deepspeed ? 2 : 1)) {
       model_.moe.reset();
       settings_.without_effect(
           "moe_router_topk moe_ffn_hidden_size moe_shared_expert_intermediate_size "
@@ -311,8 +294,9 @@ class ModelFields {
     const bool had = model_.moe.has_value();
     MoeSpec moe = model_.moe.value_or(MoeSpec{});
     moe.experts = experts;
-    moe.experts_per_token = had ? count("model.moe.experts_per_token", moe.experts_per_token)
-                                : fields_.count_or("model.moe.experts_per_token", 2);
+    moe.experts_per_token =
+        had ? count("model.moe.experts_per_token", moe.experts_per_token)
+            : fields_.count_or("model.moe.experts_per_token", source_.deepspeed ? 1 : 2);
     moe.expert_ffn_hidden =
         count("model.moe.expert_ffn_hidden", had ? moe.expert_ffn_hidden : model_.mlp.ffn_hidden);
     settings_.take_over("moe_shared_expert_intermediate_size", "model.moe.shared_expert_ffn_hidden",
@@ -341,6 +325,10 @@ class ModelFields {
 
   void place_experts() {
     const auto written = settings_.as_written(kFrequency, "model.moe.first_dense_layers");
+    if (!written && source_.deepspeed) {
+      model_.moe->every = 2;
+      settings_.assume("model.moe.every", "2", "expert_interval is 2 unless it is given");
+    }
     if (!written) {
       return;
     }
@@ -390,6 +378,8 @@ ModelSpec megatron_default_model() {
   return model;
 }
 
-ModelSpec read_megatron_model(const MegatronFields& fields) { return ModelFields(fields).model(); }
+MegatronModel read_megatron_model(const MegatronFields& fields) {
+  return ModelFields(fields).model();
+}
 
 }  // namespace stepcast

@@ -52,7 +52,7 @@ class PlanFields {
     const auto etp = fields_.degree("plan.etp");
     if (experts) {
       degrees_.ep = ep;
-      etp_ = etp.value_or(degrees_.tp);
+      etp_ = etp.value_or(source_.deepspeed ? expert_tensor_degree() : degrees_.tp);
       writer_.field("ep", ep);
       if (etp_ > 1) {
         writer_.field("etp", etp_);  // without its own it is tp
@@ -66,7 +66,7 @@ class PlanFields {
     const bool sequence = settings_.is_on("sequence_parallel", "plan.sequence_parallel");
     if (degrees_.tp > 1 && !sequence) {
       writer_.field("sequence_parallel", false);
-      if (experts) {
+      if (experts && !source_.deepspeed) {
         settings_.error("tensor_model_parallel_size",
                         "more than 1 needs sequence_parallel in a model with experts");
       }
@@ -74,10 +74,15 @@ class PlanFields {
     divide_world();
   }
 
+  // Experts are whole in Megatron-DeepSpeed unless it is told to divide them.
+  std::int64_t expert_tensor_degree() {
+    return settings_.is_on("enable_expert_tensor_parallelism", "plan.etp") ? degrees_.tp : 1;
+  }
+
   void divide_world() {
     const std::int64_t rank = degrees_.tp * degrees_.pp * degrees_.cp;
     const std::int64_t experts = degrees_.ep * etp_ * degrees_.pp;
-    if (source_.gpus && *source_.gpus % experts != 0) {
+    if (model_.moe && source_.gpus && *source_.gpus % experts != 0) {
       settings_.error("expert_model_parallel_size",
                       "with expert tensor and pipeline parallelism needs a multiple of " +
                           std::to_string(experts) + " GPUs; there are " +
@@ -260,7 +265,7 @@ class PlanFields {
         !settings_.flag("torch_fsdp2_reshard_after_forward", "plan.fsdp_reshard").value_or(true);
     // The older name of muon with a distributed optimizer.
     const bool whole = settings_.text("optimizer", "training.optimizer") == "dist_muon";
-    std::string stage = distributed || whole ? "1" : "0";
+    std::string stage = source_.deepspeed ? zero_stage() : distributed || whole ? "1" : "0";
     if (megatron) {
       constexpr std::string_view kStrategy = "data_parallel_sharding_strategy";
       const FrameworkWords& words = fields_.words();
@@ -283,6 +288,21 @@ class PlanFields {
     if (fsdp2 && stays) {
       writer_.field("fsdp_reshard", false);
     }
+  }
+
+  // Of DeepSpeed, whose own file settles it; scripts give it to both.
+  std::string zero_stage() {
+    constexpr std::string_view kKey = "zero_stage";
+    const std::optional<std::string> given = settings_.as_written(kKey, "plan.zero");
+    if (!given) {
+      settings_.assume("plan.zero", "1", "zero_stage is 1 unless it is given");
+      return "1";
+    }
+    const std::optional<std::string> stage = fields_.words().ours_of(kKey, *given);
+    if (!stage) {
+      settings_.error(kKey, "must be 0, 1, 2 or 3, not '" + *given + "'");
+    }
+    return stage.value_or("0");
   }
 
   void refuse_fsdp2() {

@@ -21,6 +21,7 @@ class SoftwareFields {
         degrees_(degrees) {}
 
   ConfigNode changes() {
+    read_layers();
     read_kernels();
     read_experts();
     read_graph();
@@ -34,6 +35,78 @@ class SoftwareFields {
   }
 
  private:
+  // Whose layers run: Transformer Engine's, or Megatron's own.
+  void read_layers() {
+    constexpr std::string_view kKey = "transformer_impl";
+    const std::string usual = source_.own_layers ? "local" : words_.word(kKey)->usual;
+    const std::string layers = settings_.text(kKey, "software").value_or(usual);
+    const ConfigNode* const switches = words_.switches_of(kKey, layers);
+    if (switches == nullptr) {
+      settings_.error(kKey, "must be transformer_engine or local, not '" + layers + "'");
+      return;
+    }
+    own_layers_ = layers == "local";
+    ConfigNode all = *switches;
+    const std::string flash = flash_kernel();
+    if (ConfigEntry* const attention = all.entry("attention"); attention && !flash.empty()) {
+      attention->value = scalar_node(flash);
+    }
+    if (activation_is_apart()) {
+      std::erase_if(all.entries,
+                    [](const ConfigEntry& entry) { return entry.key == "activation"; });
+      writer_.field("activation", "eager");
+    }
+    for (const ConfigEntry& entry : all.entries) {
+      writer_.field(entry.key, entry.value);
+    }
+    read_fusions(own_layers_ && flash.empty());
+  }
+
+  bool activation_is_apart() {
+    constexpr std::string_view kSwitch = "software.activation";
+    const bool of_kind =
+        settings_.is_off(model_.mlp.gated ? "bias_swiglu_fusion" : "bias_gelu_fusion", kSwitch);
+    const bool apart = settings_.is_off("bias_activation_fusion", kSwitch) || of_kind;
+    // Kernels of Primus and Transformer Engine that come before any of them.
+    const bool other = settings_.is_on("use_turbo_fused_act_with_probs", kSwitch) ||
+                       settings_.is_on("use_te_activation_func", kSwitch);
+    return apart && !other;
+  }
+
+  // What the layers ask for by a switch; Transformer Engine's choose by attention_backend.
+  std::string flash_kernel() {
+    std::string kernel = settings_.is_on("use_flash_attn", "software.attention") ? "flash2" : "";
+    for (const std::string_view key : {"use_flash_attn_v1", "use_flash_attn_triton",
+                                       "use_flash_attn_v2", "use_flash_attn_builder"}) {
+      if (settings_.is_on(key, "software.attention")) {
+        kernel = words_.ours_of(key, "true").value_or("");
+      }
+    }
+    return kernel;
+  }
+
+  // Fusions that are switched off. With a fused attention kernel there is no softmax of one's own,
+  // without dropout and biases nothing stands beside the residual sum, and Transformer Engine's
+  // norms are its own.
+  void read_fusions(bool unfused_attention) {
+    if (unfused_attention) {
+      settings_.not_carried("masked_softmax_fusion",
+                            "scale, mask and softmax are kernels of their own", "true");
+    }
+    const double usual = source_.model_is_named ? 0.0 : 0.1;
+    const double dropout = settings_.share("hidden_dropout", "training.dropout").value_or(usual);
+    if (dropout > 0.0 || model_.mlp.bias || model_.attention.output_bias) {
+      settings_.not_carried("bias_dropout_fusion",
+                            "bias, dropout and the residual sum are kernels of their own", "true");
+    }
+    if (own_layers_) {
+      settings_.not_carried("persist_layer_norm", "norms run in a slower kernel", "true");
+    }
+  }
+
+  // What arguments say by being left out, where neither a model's recipe nor the set knows better.
+  [[nodiscard]] bool by_default() const { return !source_.model_is_named && !source_.deepspeed; }
+
   void read_kernels() {
     const bool flash = settings_.is_on("use_flash_attn", "software.attention");
     const auto backend = settings_.text("attention_backend", "software.attention");
@@ -44,14 +117,14 @@ class SoftwareFields {
       if (!known) {
         settings_.error("attention_backend",
                         "must be auto, flash, fused, unfused or local, not '" + name + "'");
-      } else if (!known->empty() && backend) {
+      } else if (!known->empty() && backend && !own_layers_) {
         writer_.field("attention", *known);
       }
     }
     const auto fusion = settings_.flag("cross_entropy_loss_fusion", "software.cross_entropy");
     const std::string way =
         settings_.text("cross_entropy_fusion_impl", "software.cross_entropy").value_or("native");
-    if (fusion || !source_.model_is_named || settings_.has("cross_entropy_fusion_impl")) {
+    if (fusion || by_default() || settings_.has("cross_entropy_fusion_impl")) {
       writer_.field("cross_entropy", !fusion.value_or(false) ? "eager"
                                      : way == "te"           ? "fused"
                                                              : "compiled");
@@ -170,6 +243,9 @@ class SoftwareFields {
       return flex_name(*backend, true);
     }
     if (!type) {
+      if (source_.deepspeed) {
+        return "alltoall";
+      }
       if (source_.model_is_named) {
         return {};
       }
@@ -243,7 +319,7 @@ class SoftwareFields {
     if (degrees_.fully_sharded) {
       return;  // FSDP overlaps by itself
     }
-    if (reduce || gather || !source_.model_is_named) {
+    if (reduce || gather || by_default()) {
       const bool reduces = reduce.value_or(source_.overlaps_gradients);
       if (!reduce && !source_.overlaps_gradients) {
         settings_.assume(
@@ -270,7 +346,7 @@ class SoftwareFields {
     if (degrees_.fsdp2 && source_.primus) {
       sixteen = true;  // Primus: MixedPrecisionPolicy(reduce_dtype=bf16)
     }
-    if (sixteen || narrow || fp32 || wide || !source_.model_is_named) {
+    if (sixteen || narrow || fp32 || wide || (by_default() && !source_.own_layers)) {
       writer_.field("gradient_reduce", sixteen ? "bf16" : "fp32");
       writer_.begin("state_bytes");
       writer_.quantity("gradient", Bytes(sixteen && !degrees_.fsdp2 ? 2.0 : 4.0));
@@ -285,6 +361,7 @@ class SoftwareFields {
   const ModelSpec& model_;
   const MegatronDegrees& degrees_;
   ConfigWriter writer_;
+  bool own_layers_ = false;
   std::int64_t sync_free_ = 0;
   bool turbo_deepep_ = false;
   bool turbo_experts_ = false;

@@ -349,6 +349,7 @@ ImportedExperiment import_primus(const ImportInput& input) {
   source.whole_file = {input.file, 0, 0};
   source.primus = true;
   source.uneven_stages = true;
+  source.shipped = input.data;
   name_model(config, input, source);
   Diagnostics diagnostics;
   FrameworkReader settings(with_leaves(config.settings), diagnostics);

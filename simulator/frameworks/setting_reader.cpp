@@ -256,6 +256,12 @@ bool FrameworkReader::is_on(std::string_view name, std::string_view ours) {
   return flag(name, ours).value_or(false);
 }
 
+bool FrameworkReader::is_off(std::string_view name, std::string_view ours) {
+  const std::size_t at = place_of(name);
+  const bool off = at < settings_.size() && truth_of(settings_[at].setting.value.text) == false;
+  return off && !flag(name, ours).value_or(true);
+}
+
 void FrameworkReader::without_effect(std::string_view names) {
   const std::vector<std::string_view> all = names_in(names);
   without_effect([&all](std::string_view given) {

@@ -100,6 +100,9 @@ class FrameworkReader {
   // A switch that is off where it is absent, in every framework: no remark.
   bool is_on(std::string_view name, std::string_view ours);
 
+  // Whether a switch is off that is on where it is absent: on it is left to whoever reads the rest.
+  bool is_off(std::string_view name, std::string_view ours);
+
   // Puts the value of `name` in the place of `held`, which stays where it is absent.
   void take_over(std::string_view name, std::string_view ours, std::int64_t& held) {
     held = count(name, ours).value_or(held);

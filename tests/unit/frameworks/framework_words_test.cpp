@@ -117,7 +117,7 @@ TEST_CASE("keys that nobody asked for are listed, named or refused by their rows
 TEST_CASE("a row that says nothing, or not what, is refused at its line", "[unit]") {
   CHECK_THAT(problems_of_table("  - {theirs: lr}\n"), contains_text("needs 'is', 'not', 'ours'"));
   CHECK_THAT(problems_of_table("  - {theirs: lr, else: maybe}\n"),
-             contains_text("mine.yaml:4:22: error: 'words.else' must be 'no effect'"));
+             contains_text("mine.yaml:4:24: error: 'words.else' must be 'no effect'"));
   CHECK_THAT(problems_of_table("  - {theirs: lr_*, else: \"changes the result: all\"}\n"),
              contains_text("must be whole names"));
   CHECK_THAT(problems_of_table("  - {their: lr, else: no effect}\n"), contains_text("their"));

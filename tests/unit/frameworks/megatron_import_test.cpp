@@ -293,6 +293,191 @@ TEST_CASE("arguments that change nothing are listed, those that are not priced a
   CHECK(has_remark(experiment, ImportOutcome::kNotCarried, "rampup_batch_size"));
 }
 
+// Of one node, by a program and all its arguments.
+ImportedExperiment run_of(const std::string& command) {
+  ImportInput input = input_of("torchrun --nproc_per_node 8 " + command, "run.sh");
+  input.gpu = "h100_sxm";
+  return import_megatron(input);
+}
+
+std::string problems_of_run(const std::string& command) {
+  ImportInput input = input_of("torchrun --nproc_per_node 8 " + command, "run.sh");
+  input.gpu = "h100_sxm";
+  return problems_of(import_megatron, input);
+}
+
+constexpr std::string_view kSizes =
+    "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 "
+    "--max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 --bf16 ";
+
+std::string note_of(const ImportedExperiment& experiment, const std::string& ours) {
+  for (const ImportRemark& remark : experiment.remarks) {
+    if (remark.outcome == ImportOutcome::kAssumed && remark.ours == ours) {
+      return remark.note;
+    }
+  }
+  return {};
+}
+
+TEST_CASE("encoders, models of images and retrievers are refused by the name of their program",
+          "[unit]") {
+  const std::string sizes = std::string(kSizes) + "--vocab-size 30522 ";
+  CHECK(problems_of_run("pretrain_bert.py " + sizes) ==
+        "run.sh: error: runs pretrain_bert.py, which trains BERT, an encoder, which no model here "
+        "is");
+  CHECK_THAT(problems_of_run("/opt/megatron/pretrain_t5.py " + sizes), contains_text("trains T5"));
+  CHECK_THAT(problems_of_run("pretrain_vision_inpaint.py " + sizes),
+             contains_text("trains a model of images"));
+  CHECK_THAT(problems_of_run("tasks/main.py " + sizes), contains_text("is no pretraining"));
+}
+
+TEST_CASE(
+    "keys of other models are refused whatever the program is called, and their usual values "
+    "are not",
+    "[unit]") {
+  CHECK(problems("--bert-no-binary-head --bert-load x") ==
+        "run.sh:1: error: 'bert_no_binary_head' is of BERT, an encoder, which no model here is");
+  CHECK_THAT(problems("--decoder-seq-length 128"), contains_text("a decoder behind an encoder"));
+  CHECK_THAT(problems("--patch-dim 16"), contains_text("a model that sees images"));
+  CHECK_THAT(problems("--retro-add-retriever"), contains_text("is of RETRO"));
+  CHECK(problems("--encoder-tensor-model-parallel-size 0").empty());
+  CHECK(problems("--retro-encoder-layers 2").empty());
+}
+
+TEST_CASE("Megatron's own layers change the software set, and so do fusions that are off",
+          "[unit]") {
+  const ImportedExperiment local = imported("--transformer-impl local");
+  CHECK(value_of(local, "software.attention") == "unfused");
+  CHECK(value_of(local, "software.activation") == "compiled");
+  const ImportedExperiment apart = imported("--transformer-impl local --no-bias-swiglu-fusion");
+  CHECK(value_of(apart, "software.activation") == "eager");
+  CHECK(value_of(imported("--transformer-impl local --use-flash-attn"), "software.attention") ==
+        "flash2");
+  // GELU's fusion is not that of a model with SwiGLU.
+  CHECK(value_of(imported("--no-bias-gelu-fusion"), "software.activation").empty());
+  CHECK(value_of(imported("--no-bias-swiglu-fusion"), "software.activation") == "eager");
+  CHECK_THAT(problems("--transformer-impl inference_optimized"), contains_text("must be"));
+  CHECK_THAT(problems("--spec my.layers other"), contains_text("'spec' names layers"));
+}
+
+TEST_CASE("a fusion that is off has an effect where its kernel would have run", "[unit]") {
+  constexpr ImportOutcome kNamed = ImportOutcome::kNotCarried;
+  const std::string off = "--no-masked-softmax-fusion --no-persist-layer-norm ";
+  const ImportedExperiment local = imported(off + "--transformer-impl local");
+  CHECK(has_remark(local, kNamed, "masked_softmax_fusion"));
+  CHECK(has_remark(local, kNamed, "persist_layer_norm"));
+  const ImportedExperiment other = imported(off);
+  CHECK_FALSE(has_remark(other, kNamed, "masked_softmax_fusion"));
+  CHECK(has_remark(other, ImportOutcome::kWithoutEffect, "persist_layer_norm"));
+  CHECK(has_remark(imported("--use-legacy-models"), kNamed, "use_legacy_models"));
+}
+
+TEST_CASE("names of Megatron since 2019 are those of today", "[unit]") {
+  const ImportedExperiment experiment = run_of(
+      "pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 "
+      "--seq-length 4096 --max-position-embeddings 4096 --batch-size 2 "
+      "--global-batch-size 64 --fp16 --vocab-size 32000 --model-parallel-size 2 "
+      "--checkpoint-activations --checkpoint-num-layers 4 --DDP-impl torch");
+  CHECK(value_of(experiment, "plan.tp") == "2");
+  CHECK(value_of(experiment, "training.micro_batch_size") == "2");
+  CHECK(value_of(experiment, "training.recompute") == "full");
+  CHECK(value_of(experiment, "training.recompute_layers") == "4");
+  CHECK(value_of(experiment, "software.base") == "megatron_2021");
+  CHECK_THAT(note_of(experiment, "software"),
+             contains_text("gave 'model_parallel_size' up on 2020-11-12"));
+  // The set reduces beside backward already.
+  CHECK(value_of(experiment, "software.overlap_grad_reduce").empty());
+}
+
+TEST_CASE("Megatron-DeepSpeed's words are read by its rules", "[unit]") {
+  const ImportedExperiment experiment =
+      run_of("pretrain_gpt.py " + std::string(kSizes) +
+             "--vocab-size 32000 --deepspeed --zero-stage 2 --num-key-value-heads 8 --use-mpi "
+             "--no-pipeline-parallel --glu-activation swiglu --ds-sequence-parallel-size 2");
+  CHECK(value_of(experiment, "plan.zero") == "2");
+  CHECK(value_of(experiment, "plan.cp") == "2");
+  CHECK(value_of(experiment, "plan.cp_algorithm") == "all_to_all");
+  CHECK(value_of(experiment, "model.attention.kv_heads") == "8");
+  CHECK(value_of(experiment, "model.mlp.gated") == "true");
+  CHECK(value_of(experiment, "software.base") == "deepspeed");
+  CHECK(value_of(experiment, "software.attention") == "unfused");
+  const std::string sizes = "pretrain_gpt.py " + std::string(kSizes) + "--vocab-size 32000 ";
+  // A layer of one expert is a dense one; experts stand in every other layer.
+  CHECK(value_of(run_of(sizes + "--deepspeed --num-experts 1"), "model.moe").empty());
+  const ImportedExperiment experts =
+      run_of(sizes + "--deepspeed --num-experts 8 --moe-expert-parallel-size 8");
+  CHECK(value_of(experts, "model.moe.every") == "2");
+  CHECK(value_of(experts, "model.moe.experts_per_token") == "1");
+  CHECK(value_of(experts, "plan.ep") == "8");
+  CHECK_THAT(problems_of_run(sizes + "--deepspeed --num-experts 8 --mlp-type residual"),
+             contains_text("a dense block beside them"));
+}
+
+TEST_CASE("positions have older words, and alibi has one here", "[unit]") {
+  CHECK(value_of(imported("--position-embedding-type alibi"), "model.positions") == "alibi");
+  CHECK(value_of(imported("--position-embedding-type rotary"), "model.positions") == "rope");
+  const std::string run = "pretrain_gpt.py " + std::string(kSizes) + "--vocab-size 32000 ";
+  CHECK(value_of(run_of(run), "model.positions") == "learned");
+  CHECK(value_of(run_of(run + "--use-rotary-position-embeddings"), "model.positions") == "rope");
+  CHECK_THAT(problems("--position-embedding-type relative"), contains_text("must be"));
+}
+
+TEST_CASE("a vocabulary is the tokenizer's, GPT-2's, or a shipped model's of the same sizes",
+          "[unit]") {
+  const auto vocabulary = [](const std::string& arguments) {
+    return value_of(run_of("pretrain_gpt.py " + std::string(kSizes) + arguments),
+                    "model.vocabulary");
+  };
+  CHECK(vocabulary("--vocab-file v.json --merge-file m.txt") == "50257");
+  CHECK(vocabulary("--tokenizer-type HuggingFaceTokenizer --tokenizer-model /d/tokenizer_llama3") ==
+        "128256");
+  CHECK(vocabulary("--patch-tokenizer-type LLama3Tokenizer --extra-vocab-size 256") == "128256");
+  CHECK(vocabulary("--pad-vocab-size-to 250880") == "250880");
+  // 80 layers of 8192 with 64 heads, 8 of keys and values, and 28672: Llama 3 70B and its kin.
+  CHECK(value_of(run_of("pretrain_gpt.py --num-layers 80 --hidden-size 8192 --num-attention-heads "
+                        "64 --group-query-attention --num-query-groups 8 --ffn-hidden-size 29568 "
+                        "--swiglu --seq-length 4096 --max-position-embeddings 4096 "
+                        "--micro-batch-size 1 --global-batch-size 64 --bf16"),
+                 "model.vocabulary") == "152064");
+}
+
+TEST_CASE("a vocabulary that nothing says is assumed, with its range and what that changes",
+          "[unit]") {
+  const ImportedExperiment experiment =
+      run_of("pretrain_gpt.py --ffn-hidden-size 12288 " + std::string(kSizes));
+  CHECK(value_of(experiment, "model.vocabulary") == "128000");
+  const std::string note = note_of(experiment, "model.vocabulary");
+  CHECK_THAT(note, contains_text("32,000 to 256,000: -"));
+  CHECK_THAT(note, contains_text(" % of the FLOPs"));
+  CHECK_THAT(note, contains_text(" GiB on the fullest GPU"));
+  // Whatever a tokenizer's type is called, its file is another's.
+  const ImportedExperiment typed =
+      run_of("pretrain_gpt.py " + std::string(kSizes) +
+             "--tokenizer-type Llama2Tokenizer --tokenizer-model /d/ours-100k.model");
+  CHECK(value_of(typed, "model.vocabulary") == "32000");
+  CHECK_THAT(note_of(typed, "model.vocabulary"), contains_text("32,000 to 256,000"));
+}
+
+TEST_CASE("a dense model is told of no expert parallelism", "[unit]") {
+  const std::string told = problems_of_run("--nnodes 1 pretrain_gpt.py " + std::string(kSizes) +
+                                           "--vocab-size 32000 --pipeline-model-parallel-size 16");
+  CHECK_THAT(told, contains_text("must divide the number of GPUs (8)"));
+  CHECK(told.find("expert") == std::string::npos);
+}
+
+TEST_CASE("the core's YAML says the activation by a function", "[unit]") {
+  const ImportedExperiment experiment = import_megatron(input_of(
+      "language_model: {num_layers: 2, hidden_size: 1024, num_attention_heads: 16,\n"
+      "  num_moe_experts: null, gated_linear_unit: False, activation_func: swiglu, fp8: null}\n"
+      "model_parallel: {tensor_model_parallel_size: 1, bf16: True}\n"
+      "vocab_size: 1000\nmax_position_embeddings: 512\nseq_length: 512\nmicro_batch_size: 1\n"
+      "global_batch_size: 8\nencoder_seq_length: null\nbert_binary_head: True\n",
+      "model.yaml"));
+  CHECK(value_of(experiment, "model.mlp.gated") == "true");
+  CHECK(value_of(experiment, "model.mlp.ffn_hidden") == "2688");
+  CHECK(value_of(experiment, "training.sequence_length") == "512");
+}
+
 TEST_CASE("Megatron's YAML is read whatever its groups are called", "[unit]") {
   const ImportedExperiment experiment = import_megatron(input_of(
       "language_model: {num_layers: 2, hidden_size: 1024, num_attention_heads: 16}\n"

@@ -17,7 +17,8 @@ ModelSpec read(std::vector<Setting> fields) {
   MegatronSource source;
   source.model = megatron_default_model();
   source.primus = true;
-  ModelSpec model = read_megatron_model(MegatronFields(settings, source));
+  const FrameworkWords words = megatron_words(test::data_root());
+  ModelSpec model = read_megatron_model(MegatronFields(settings, source, words)).model;
   diagnostics.throw_if_any();
   return model;
 }
