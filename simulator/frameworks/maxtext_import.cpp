@@ -187,6 +187,11 @@ ConfigNode without_separators(ConfigNode value) {
 // The keys of the file after those of the files that it builds upon.
 std::vector<Setting> maxtext_settings(const ConfigNode& root, const std::filesystem::path& folder,
                                       int depth) {
+  if (root.kind == ConfigNode::Kind::kScalar || root.kind == ConfigNode::Kind::kSequence) {
+    throw ConfigError(root.location(),
+                      "has no keys of MaxText; of a script that runs it give the YAML that it "
+                      "names, with the script's KEY=VALUE behind it");
+  }
   std::vector<Setting> settings;
   for (const ConfigEntry& entry : root.entries) {
     if (entry.key != "base_config") {
