@@ -224,10 +224,10 @@ std::string headline(const StepComparison& comparison) {
   }
   const std::optional<double> error = comparison.error();
   const bool steady = input.state == TraceState::kSteady;
-  text += line("step projected",
-               in_milliseconds(input.predicted.step) + " ms  " +
-                   (error ? as_text(as_signed_percent<1>(*error)) : "not compared") +
-                   (steady ? ", steady" : ", the first step after a pause"));
+  text +=
+      line("step projected", in_milliseconds(input.predicted.step) + " ms  " +
+                                 (error ? as_text(as_signed_percent<1>(*error)) : "not compared") +
+                                 (steady ? ", steady" : ", the first step after a pause"));
   if (!steady) {
     text += line("steady", in_milliseconds(input.steady) + " ms");
   }
