@@ -69,12 +69,12 @@ std::optional<LayerFlags> listed_layers(HfFields& fields, std::string_view key,
                                         const ModelSpec& model) {
   MappingReader& file = fields.file();
   const std::vector<std::string> words = file.optional_texts(key);
-  if (!file.good({key}) || !fields.good({HfFact::kLayers})) {
+  if (!file.good({key}) || !fields.good({HfFact::kLayerCount})) {
     return std::nullopt;
   }
   if (std::ssize(words) != model.layers) {
     file.error(key, "has " + std::to_string(words.size()) + " items, but '" +
-                        fields.key(HfFact::kLayers) + "' is " + std::to_string(model.layers) +
+                        fields.key(HfFact::kLayerCount) + "' is " + std::to_string(model.layers) +
                         "; give one for each layer");
     return std::nullopt;
   }
@@ -268,7 +268,7 @@ std::optional<LayerFlags> expert_layers(HfFields& fields, ExpertRule rule, const
   for (const std::int64_t layer : fields.list(HfFact::kDenseLayers, kLayerOrNone)) {
     if (layer < model.layers) {
       flags[static_cast<std::size_t>(layer)] = false;
-    } else if (fields.good({HfFact::kLayers, HfFact::kDenseLayers})) {
+    } else if (fields.good({HfFact::kLayerCount, HfFact::kDenseLayers})) {
       fields.error(HfFact::kDenseLayers, "names layer " + std::to_string(layer) +
                                              ", but the last of the model is " +
                                              std::to_string(model.layers - 1));
@@ -343,7 +343,7 @@ std::int64_t count_of(MappingReader& file, std::string_view key, CountFallback f
 
 void read_sizes(HfFields& fields, ModelSpec& model) {
   model.hidden = fields.count(HfFact::kHidden, kWidth);
-  model.layers = fields.count(HfFact::kLayers, kLayers);
+  model.layers = fields.count(HfFact::kLayerCount, kLayers);
   model.vocabulary = fields.count(HfFact::kVocabulary, kVocabularySize);
   model.tied_embeddings = fields.flag(HfFact::kTiedEmbeddings).value_or(false);
   model.head_bias = fields.flag(HfFact::kHeadBias).value_or(false);
@@ -363,11 +363,11 @@ void read_norms(HfFields& fields, ModelSpec& model) {
   model.parallel_blocks = fields.flag(HfFact::kParallelBlocks).value_or(false);
   model.norms_per_layer = model.parallel_blocks
                               ? fields.count(HfFact::kParallelNorms, kNormsOfLayer, 1)
-                              : fields.count(HfFact::kNorms, kNormsOfLayer, 2);
+                              : fields.count(HfFact::kNormsPerLayer, kNormsOfLayer, 2);
 }
 
 void read_positions(HfFields& fields, ModelSpec& model) {
-  model.positions = fields.choice<Positions>(HfFact::kPositions, kPositions, Positions::kRope);
+  model.positions = fields.choice<Positions>(HfFact::kPositionKind, kPositions, Positions::kRope);
   if (fields.flag(HfFact::kAlibi).value_or(false)) {
     model.positions = Positions::kAlibi;
   }
@@ -451,7 +451,7 @@ void read_experts(HfFields& fields, ModelSpec& model) {
       fields.file().has("mlp_layer_types")
           ? listed_layers(fields, "mlp_layer_types", "sparse", "dense", model)
           : expert_layers(fields, rule, model);
-  if (layers && fields.good({HfFact::kLayers, HfFact::kExpertsFrom, HfFact::kExpertsTo,
+  if (layers && fields.good({HfFact::kLayerCount, HfFact::kExpertsFrom, HfFact::kExpertsTo,
                              HfFact::kExpertsEvery, HfFact::kDenseLayers, HfFact::kExpertLayers})) {
     place_experts(fields, *layers, moe, model);
   }

@@ -13,10 +13,10 @@ namespace {
 
 // What transformers writes of every model. It leaves them out of a model within another where they
 // are the class's, as of the text model of one that sees.
-constexpr std::array kSizes = {HfFact::kHidden,         HfFact::kLayers,  HfFact::kVocabulary,
-                               HfFact::kHeads,          HfFact::kKvHeads, HfFact::kHeadDim,
-                               HfFact::kFfnHidden,      HfFact::kExperts, HfFact::kExpertsPerToken,
-                               HfFact::kExpertFfnHidden};
+constexpr std::array kSizes = {
+    HfFact::kHidden,          HfFact::kLayerCount,     HfFact::kVocabulary, HfFact::kHeads,
+    HfFact::kKvHeads,         HfFact::kHeadDim,        HfFact::kFfnHidden,  HfFact::kExperts,
+    HfFact::kExpertsPerToken, HfFact::kExpertFfnHidden};
 
 bool is_null(const ConfigNode& node) { return node.kind == ConfigNode::Kind::kNull; }
 

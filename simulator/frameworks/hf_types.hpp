@@ -31,7 +31,7 @@ namespace stepcast {
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)
 #define STEPCAST_HF_FACTS(ROW)                                                                  \
   ROW(kHidden, "hidden", kNumber, "")                                                           \
-  ROW(kLayers, "layers", kNumber, "")                                                           \
+  ROW(kLayerCount, "layers", kNumber, "")                                                       \
   ROW(kVocabulary, "vocabulary", kNumber, "")                                                   \
   ROW(kHeads, "heads", kNumber, "")                                                             \
   ROW(kKvHeads, "kv_heads", kNumber, "heads")                                                   \
@@ -90,8 +90,8 @@ namespace stepcast {
   ROW(kEmbeddingNorm, "embedding_norm", kFlag, "")                                              \
   ROW(kParallelBlocks, "parallel_blocks", kFlag, "")                                            \
   ROW(kParallelNorms, "parallel_norms", kNumber, "") /* of a layer whose blocks are parallel */ \
-  ROW(kNorms, "norms_per_layer", kNumber, "")                                                   \
-  ROW(kPositions, "positions", kWord, "")                                                       \
+  ROW(kNormsPerLayer, "norms_per_layer", kNumber, "")                                           \
+  ROW(kPositionKind, "positions", kWord, "")                                                    \
   ROW(kAlibi, "alibi", kFlag, "")                                                               \
   ROW(kMaxPositions, "max_positions", kNumber, "")                                              \
   ROW(kLearnedPositions, "learned_positions", kNumber, "") /* rows of the table */              \

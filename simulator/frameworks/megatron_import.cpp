@@ -9,7 +9,6 @@
 #include "frameworks/job_size.hpp"
 #include "frameworks/launch_command.hpp"
 #include "frameworks/megatron_writer.hpp"
-#include "frameworks/shell_words.hpp"
 #include "frameworks/words.hpp"
 #include "frameworks/written_text.hpp"
 #include "stepcast/base/ascii.hpp"
