@@ -274,6 +274,23 @@ void write_sharding(const Experiment& experiment, const ParallelPlan& plan,
   }
 }
 
+void write_context(const ParallelPlan& plan, const FrameworkWords& words, MegatronDialect dialect,
+                   MegatronFieldWriter& out) {
+  if (plan.cp == 1) {
+    return;
+  }
+  out.ours("plan.cp", plan.cp);
+  if (plan.cp_algorithm != CpAlgorithm::kRing) {
+    out.text("cp_comm_type", words.theirs_of("cp_comm_type", name(plan.cp_algorithm)));
+  }
+  if (plan.cp_algorithm == CpAlgorithm::kAllToAllRing) {
+    const bool list = dialect == MegatronDialect::kBridge;
+    const std::string sizes =
+        std::to_string(plan.cp_heads()) + (list ? "," : " ") + std::to_string(plan.cp_sequence());
+    out.text("hierarchical_context_parallel_sizes", list ? "[" + sizes + "]" : sizes);
+  }
+}
+
 void write_stages(const Experiment& experiment, const ParallelPlan& plan,
                   MegatronFieldWriter& out) {
   const std::int64_t layers = experiment.model.layers;
@@ -389,18 +406,7 @@ std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const Pa
   out.ours("plan.tp", plan.tp);
   out.ours("plan.pp", plan.pp);
   write_stages(experiment, plan, out);
-  if (plan.cp > 1) {
-    out.ours("plan.cp", plan.cp);
-    if (plan.cp_algorithm != CpAlgorithm::kRing) {
-      out.text("cp_comm_type", words.theirs_of("cp_comm_type", name(plan.cp_algorithm)));
-    }
-    if (plan.cp_algorithm == CpAlgorithm::kAllToAllRing) {
-      const bool list = dialect == MegatronDialect::kBridge;
-      const std::string sizes =
-          std::to_string(plan.cp_heads()) + (list ? "," : " ") + std::to_string(plan.cp_sequence());
-      out.text("hierarchical_context_parallel_sizes", list ? "[" + sizes + "]" : sizes);
-    }
-  }
+  write_context(plan, words, dialect, out);
   if (experiment.model.moe) {
     out.ours("plan.ep", plan.ep);
     if (plan.etp != plan.tp) {
