@@ -159,7 +159,11 @@ class TypesReader {
     return fact;
   }
 
-  // One key, or several that mean the same; null: none.
+  static bool is_none(const ConfigNode& node) {
+    return node.kind == ConfigNode::Kind::kScalar && node.text == "none";
+  }
+
+  // One key, or several that mean the same; or none.
   void read_keys(const ConfigNode& mapping, std::map<HfFact, std::vector<std::string>>& keys) {
     for (const ConfigEntry& entry : mapping.entries) {
       const std::optional<HfFact> fact = fact_of(entry);
@@ -168,7 +172,7 @@ class TypesReader {
       }
       std::vector<std::string>& list = keys[*fact];
       list.clear();
-      if (entry.value.kind == ConfigNode::Kind::kScalar) {
+      if (entry.value.kind == ConfigNode::Kind::kScalar && !is_none(entry.value)) {
         list.push_back(entry.value.text);
       }
       for (const ConfigNode& item : entry.value.items) {
@@ -184,7 +188,7 @@ class TypesReader {
         continue;
       }
       values.erase(*fact);
-      if (entry.value.kind == ConfigNode::Kind::kNull) {
+      if (is_none(entry.value)) {
         continue;
       }
       if (std::optional<HfValue> value = value_of(entry.value, *fact)) {

@@ -141,6 +141,30 @@ void assume_unknown(const Figure& figure, std::string ours, LaunchSize& size) {
 
 }  // namespace
 
+namespace {
+
+// What the count of tasks, of which each has one GPU, says where nothing else does.
+void take_rest(const Figures& figures, bool per_gpu, LaunchSize& size) {
+  if (!size.gpus_per_node && figures.tasks_per_node.number == 1 && !per_gpu) {
+    size.gpus_per_node = 1;
+    size.assumptions.push_back({"cluster.gpus_per_node", "1",
+                                "one task a node, in line " +
+                                    std::to_string(figures.tasks_per_node.where.line) +
+                                    ", and nothing says how many GPUs it has"});
+  }
+  if (!size.nodes && size.gpus_per_node && !per_gpu) {
+    size.nodes = quotient(figures.tasks, *size.gpus_per_node);
+  }
+  if (!size.nodes && size.gpus_per_node) {
+    size.nodes = quotient(figures.gpus, *size.gpus_per_node);
+  }
+  size.gpus = figures.gpus.number ? figures.gpus.number
+              : per_gpu           ? std::nullopt
+                                  : figures.tasks.number;
+}
+
+}  // namespace
+
 LaunchSize launch_size(const std::vector<ShellWord>& launcher) {
   const Figures figures = FigureReader().read(launcher);
   const bool per_gpu = std::any_of(launcher.begin(), launcher.end(), [](const ShellWord& word) {
@@ -165,22 +189,7 @@ LaunchSize launch_size(const std::vector<ShellWord>& launcher) {
   if (!per_gpu) {
     otherwise(quotient(figures.tasks, size.nodes.value_or(0)));
   }
-  if (!size.gpus_per_node && figures.tasks_per_node.number == 1 && !per_gpu) {
-    otherwise(1);
-    size.assumptions.push_back({"cluster.gpus_per_node", "1",
-                                "one task a node, in line " +
-                                    std::to_string(figures.tasks_per_node.where.line) +
-                                    ", and nothing says how many GPUs it has"});
-  }
-  if (!size.nodes && size.gpus_per_node && !per_gpu) {
-    size.nodes = quotient(figures.tasks, *size.gpus_per_node);
-  }
-  if (!size.nodes && size.gpus_per_node) {
-    size.nodes = quotient(figures.gpus, *size.gpus_per_node);
-  }
-  size.gpus = figures.gpus.number ? figures.gpus.number
-              : per_gpu           ? std::nullopt
-                                  : figures.tasks.number;
+  take_rest(figures, per_gpu, size);
   return size;
 }
 

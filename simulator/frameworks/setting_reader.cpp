@@ -358,12 +358,7 @@ FrameworkReader::DoubtWeight FrameworkReader::weight_of(const SettingDoubt& doub
 }
 
 // One problem or remark of each cause, with all keys that hang on it.
-void FrameworkReader::settle_doubts(UnknownSettings unknown) {
-  struct Told {
-    SettingDoubt doubt;
-    std::vector<std::string> names;
-    DoubtWeight weight = DoubtWeight::kRemark;
-  };
+std::vector<FrameworkReader::Told> FrameworkReader::told_doubts() const {
   std::vector<Told> all;
   for (const SettingDoubt& doubt : doubts_) {
     const DoubtWeight weight = weight_of(doubt);
@@ -381,8 +376,12 @@ void FrameworkReader::settle_doubts(UnknownSettings unknown) {
       told->names.push_back(doubt.name);
     }
   }
+  return all;
+}
+
+void FrameworkReader::settle_doubts(UnknownSettings unknown) {
   Diagnostics refused;
-  for (const Told& told : all) {
+  for (const Told& told : told_doubts()) {
     const std::string names =
         told.names.empty() ? "more arguments" : text_list(told.names, ", ").substr(0, 200);
     if (told.weight == DoubtWeight::kError && unknown == UnknownSettings::kRefused) {

@@ -165,6 +165,13 @@ class FrameworkReader {
   // Whether a doubt is one of what is predicted, and if so whether it is more than a remark.
   enum class DoubtWeight { kNone, kRemark, kError };
   [[nodiscard]] DoubtWeight weight_of(const SettingDoubt& doubt) const;
+  // Doubts of one cause, with the names that it decides.
+  struct Told {
+    SettingDoubt doubt;
+    std::vector<std::string> names;
+    DoubtWeight weight = DoubtWeight::kRemark;
+  };
+  [[nodiscard]] std::vector<Told> told_doubts() const;
 
   std::vector<Held> settings_;
   std::vector<std::string> asked_;  // every name that was asked for, for suggestions

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "frameworks/setting.hpp"
 #include "frameworks/shell_output.hpp"
 #include "frameworks/shell_runner.hpp"
 #include "stepcast/base/ascii.hpp"
@@ -12,6 +13,10 @@
 
 namespace stepcast {
 namespace {
+
+// Change nothing that a launch script goes by.
+constexpr std::string_view kIdleBuiltins =
+    ": true alias bind builtin hash history shopt trap ulimit umask wait sleep popd";
 
 std::string word_at(const ShellFields& words, std::size_t place) {
   return place < words.size() ? words[place].known().value_or("") : std::string{};
@@ -31,20 +36,6 @@ ShellRunner::Builtin ShellRunner::builtin_of(const std::string& name) {
     Builtin run;
   };
   static constexpr auto kBuiltins = std::to_array<Row>({
-      {":", &ShellRunner::do_nothing},
-      {"true", &ShellRunner::do_nothing},
-      {"alias", &ShellRunner::do_nothing},
-      {"bind", &ShellRunner::do_nothing},
-      {"builtin", &ShellRunner::do_nothing},
-      {"hash", &ShellRunner::do_nothing},
-      {"history", &ShellRunner::do_nothing},
-      {"shopt", &ShellRunner::do_nothing},
-      {"trap", &ShellRunner::do_nothing},
-      {"ulimit", &ShellRunner::do_nothing},
-      {"umask", &ShellRunner::do_nothing},
-      {"wait", &ShellRunner::do_nothing},
-      {"sleep", &ShellRunner::do_nothing},
-      {"popd", &ShellRunner::do_nothing},
       {"false", &ShellRunner::fail_only},
       {"cd", &ShellRunner::change_folder},
       {"pushd", &ShellRunner::change_folder},
@@ -72,14 +63,17 @@ ShellRunner::Builtin ShellRunner::builtin_of(const std::string& name) {
       {"readarray", &ShellRunner::read_lines},
       {"getopts", &ShellRunner::next_option},
   });
+  if (is_among(kIdleBuiltins, name)) {
+    return &ShellRunner::do_nothing;
+  }
   const auto* const found = std::find_if(kBuiltins.begin(), kBuiltins.end(),
                                          [&](const Row& row) { return row.name == name; });
   return found == kBuiltins.end() ? nullptr : found->run;
 }
 
-void ShellRunner::do_nothing(const ShellFields& /*words*/) { set_status(true); }
+void ShellRunner::do_nothing(const ShellFields& /*words*/) { set_status({true}); }
 
-void ShellRunner::fail_only(const ShellFields& /*words*/) { set_status(false); }
+void ShellRunner::fail_only(const ShellFields& /*words*/) { set_status({false}); }
 
 void ShellRunner::set_unknown(const std::string& name, const std::string& what) {
   ShellText text = unknown(ShellUnknownKind::kOutput, what);
@@ -93,7 +87,7 @@ void ShellRunner::set_unknown(const std::string& name, const std::string& what) 
 
 void ShellRunner::change_folder(const ShellFields& words) {
   const std::size_t place = word_at(words, 1) == "--" || word_at(words, 1) == "-P" ? 2 : 1;
-  set_status(true);
+  set_status({true});
   if (place >= words.size() || words[place].empty() || word_at(words, place) == ".") {
     return;
   }
@@ -109,11 +103,11 @@ void ShellRunner::change_folder(const ShellFields& words) {
 void ShellRunner::print_folder(const ShellFields& /*words*/) {
   print(state_.folder);
   print(ShellText("\n"));
-  set_status(true);
+  set_status({true});
 }
 
 void ShellRunner::resolve_path(const ShellFields& words) {
-  set_status(true);
+  set_status({true});
   if (words.size() < 2 || words.back().empty()) {
     print(unknown(ShellUnknownKind::kOutput, "realpath"));
     return;
@@ -128,7 +122,7 @@ void ShellRunner::resolve_path(const ShellFields& words) {
 
 // cat and tee: what they read goes on, and cat's files as far as they are there.
 void ShellRunner::show_file(const ShellFields& words) {
-  set_status(true);
+  set_status({true});
   const bool tee = word_at(words, 0) == "tee";
   const bool reads = tee || words.size() < 2 || word_at(words, 1) == "-";
   if (reads) {
@@ -154,7 +148,7 @@ void ShellRunner::evaluate(const ShellFields& words) {
     text.add(i > 1 ? " " : "", ShellQuoting::kQuoted);
     text.add(words[i], ShellQuoting::kQuoted);
   }
-  set_status(true);
+  set_status({true});
   run(expansion_.script_of(text), line_);
 }
 
@@ -198,7 +192,7 @@ void ShellRunner::end_script(const ShellFields& words) {
   if (doubts_.empty() && !script_.stopped) {
     script_.stopped = here();
   }
-  set_status(words.size() < 2 || word_at(words, 1) == "0");
+  set_status({words.size() < 2 || word_at(words, 1) == "0"});
 }
 
 void ShellRunner::leave_function(const ShellFields& words) {
@@ -213,11 +207,11 @@ void ShellRunner::leave_loop(const ShellFields& words) {
   flow_ = word_at(words, 0) == "break" ? Flow::kBreak : Flow::kContinue;
   levels_ = static_cast<int>(
       std::clamp<std::int64_t>(whole_number_in(word_at(words, 1)).value_or(1), 1, 100));
-  set_status(true);
+  set_status({true});
 }
 
 void ShellRunner::set_options(const ShellFields& words) {
-  set_status(true);
+  set_status({true});
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string word = word_at(words, i);
     if (word == "--" || (!word.starts_with('-') && !word.starts_with('+'))) {
@@ -244,7 +238,7 @@ void ShellRunner::set_options(const ShellFields& words) {
 void ShellRunner::shift(const ShellFields& words) {
   const auto count = static_cast<std::size_t>(
       std::clamp<std::int64_t>(whole_number_in(word_at(words, 1)).value_or(1), 0, 1000));
-  set_status(!state_.knows_positions || count <= state_.positions.size());
+  set_status({!state_.knows_positions || count <= state_.positions.size()});
   if (state_.status.holds) {
     const std::size_t gone = std::min(count, state_.positions.size());
     state_.positions.erase(state_.positions.begin(),
@@ -254,7 +248,7 @@ void ShellRunner::shift(const ShellFields& words) {
 }
 
 void ShellRunner::unset(const ShellFields& words) {
-  set_status(true);
+  set_status({true});
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string name = word_at(words, i);
     const std::size_t length = shell_name_length(name);
@@ -294,7 +288,7 @@ void ShellRunner::let(const ShellFields& words) {
 // --- input and output ---------------------------------------------------------------------------
 
 void ShellRunner::print_formatted(const ShellFields& words) {
-  set_status(true);
+  set_status({true});
   const bool assigns = word_at(words, 1) == "-v" && words.size() > 3;
   ShellFields shown = words;
   if (assigns) {
@@ -318,11 +312,19 @@ void ShellRunner::print_formatted(const ShellFields& words) {
   }
 }
 
-void ShellRunner::read(const ShellFields& words) {
-  constexpr std::string_view kWithValue = "adinNptu";
+namespace {
+
+// What read fills: variables, or a list of its own, from a line or from all there is.
+struct ReadTargets {
   std::vector<std::string> names;
   std::string list;
   bool whole = false;
+};
+
+ReadTargets read_targets(const ShellFields& words) {
+  constexpr std::string_view kWithValue = "adinNptu";
+  ReadTargets targets;
+  auto& [names, list, whole] = targets;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string word = word_at(words, i);
     if (!word.starts_with('-') || word.size() < 2) {
@@ -335,12 +337,19 @@ void ShellRunner::read(const ShellFields& words) {
       whole = whole || (word.back() == 'd' && word_at(words, i).empty());
     }
   }
-  const std::optional<std::string> text = input_ ? input_->known() : std::nullopt;
   if (!list.empty()) {
     names = {list};
   } else if (names.empty()) {
     names = {"REPLY"};
   }
+  return targets;
+}
+
+}  // namespace
+
+void ShellRunner::read(const ShellFields& words) {
+  const auto [names, list, whole] = read_targets(words);
+  const std::optional<std::string> text = input_ ? input_->known() : std::nullopt;
   if (!text) {
     for (const std::string& name : names) {
       set_unknown(name, "what read gets");
@@ -349,7 +358,7 @@ void ShellRunner::read(const ShellFields& words) {
     return;
   }
   const std::size_t end = whole ? text->size() : std::min(text->find('\n'), text->size());
-  set_status(!whole && end < text->size());
+  set_status({!whole && end < text->size()});
   input_ = ShellText(text->substr(std::min(end + 1, text->size())));
   // The rest of a line is the last variable's.
   state_.variables.set("__line", ShellValue::scalar(ShellText(text->substr(0, end))));
@@ -372,7 +381,7 @@ void ShellRunner::read(const ShellFields& words) {
 void ShellRunner::read_lines(const ShellFields& words) {
   const std::string name = word_at(words, words.size() - 1);
   const std::optional<std::string> text = input_ ? input_->known() : std::nullopt;
-  set_status(true);
+  set_status({true});
   if (!text || words.size() < 2 || name.starts_with('-') || word_at(words, 1) != "-t") {
     set_unknown(name.empty() || name.starts_with('-') ? "MAPFILE" : name, "what mapfile gets");
     return;
@@ -394,7 +403,7 @@ void ShellRunner::next_option(const ShellFields& words) {
     return;
   }
   if (state_.positions.empty()) {
-    set_status(false);
+    set_status({false});
     return;
   }
   for (const std::string& name : {word_at(words, 2), std::string("OPTARG")}) {

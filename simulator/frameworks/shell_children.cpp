@@ -45,7 +45,7 @@ void ShellRunner::start(const ShellFields& words, const std::vector<Location>& p
                         const ShellSimple& simple) {
   if (const auto printed = shell_output(words, input_, expansion_, line_)) {
     print(*printed);
-    set_status(true);
+    set_status({true});
     return;
   }
   const int line = line_;
@@ -110,6 +110,20 @@ std::optional<std::string> ShellRunner::text_of_script(const std::string& path) 
 }
 
 // Whether a word starts a shell, or hands a text to one.
+// A word of `words` that looks like a command line and is one.
+void ShellRunner::start_texts_among(const ShellFields& words) {
+  for (const ShellText& word : words) {
+    if (is_command_line(expansion_.guess_of(word))) {
+      try {
+        (void)parse_shell(expansion_.script_of(word), places_.file, line_);
+      } catch (const ConfigError&) {
+        continue;  // a text of another language
+      }
+      start_text(word, {});
+    }
+  }
+}
+
 bool ShellRunner::start_scripts(const ShellFields& words) {
   const std::string program = expansion_.guess_of(words.front());
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -147,16 +161,7 @@ bool ShellRunner::start_scripts(const ShellFields& words) {
     start_text(*input_, {});
     return true;
   }
-  for (const ShellText& word : words) {
-    if (is_command_line(expansion_.guess_of(word))) {
-      try {
-        (void)parse_shell(expansion_.script_of(word), places_.file, line_);
-      } catch (const ConfigError&) {
-        continue;  // a text of another language
-      }
-      start_text(word, {});
-    }
-  }
+  start_texts_among(words);
   return false;
 }
 

@@ -214,7 +214,7 @@ void ShellRunner::declare(const ShellFields& words, const ShellSimple& simple) {
       expansion_.assign(own, {}, ShellText(name.substr(sign + 1)), line_);
     }
   }
-  set_status(true);
+  set_status({true});
 }
 
 // --- commands -----------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ void ShellRunner::declare(const ShellFields& words, const ShellSimple& simple) {
 void ShellRunner::run(const ShellSimple& simple) {
   const int line = line_;
   if (simple.words.empty()) {
-    set_status(true);
+    set_status({true});
     for (const ShellAssignment& assignment : simple.assignments) {
       assign(assignment);
     }
@@ -248,7 +248,7 @@ void ShellRunner::execute(ShellFields words, std::vector<Location> places,
     places.erase(places.begin());
   }
   if (words.empty()) {
-    set_status(true);
+    set_status({true});
     return;
   }
   const std::string name = words.front().known().value_or("");

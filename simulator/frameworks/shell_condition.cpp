@@ -87,7 +87,7 @@ ShellTruth ShellConditions::conjunction() {
 ShellTruth ShellConditions::primary() {
   constexpr int kDeepest = 50;
   if (left() == 0 || ++depth_ > kDeepest) {
-    return hanging({expansion_.form("[ ]", where_.line)}, false, false);
+    return hanging({expansion_.form("[ ]", where_.line)}, {false, false});
   }
   ShellTruth truth;
   if (left() >= 3 && is_binary(at(1).plain) && !(at(0).sign && at(0).plain == "!")) {
@@ -111,7 +111,8 @@ ShellTruth ShellConditions::primary() {
   return truth;
 }
 
-ShellTruth ShellConditions::hanging(const ShellFields& on, bool guess, bool may_be_absent) {
+ShellTruth ShellConditions::hanging(const ShellFields& on, Guess made) {
+  const auto [guess, may_be_absent] = made;
   ShellTruth truth{guess, {}, {}};
   bool absent = may_be_absent;
   std::vector<ShellUnknownId> ids;
@@ -137,7 +138,7 @@ ShellTruth ShellConditions::is_empty(const ShellText& text) {
     }
   }
   const bool empty = run_.unknowns.text_of(text).empty();
-  return hanging({text}, empty, empty);
+  return hanging({text}, {empty, empty});
 }
 
 ShellTruth ShellConditions::is_set(const std::string& name) {
@@ -182,7 +183,7 @@ ShellTruth ShellConditions::unary(const std::string& sign, const Token& operand)
   if (is_among(kFiles, sign)) {
     return file(sign, operand.text);
   }
-  return hanging({expansion_.form(sign, where_.line)}, false, false);
+  return hanging({expansion_.form(sign, where_.line)}, {false, false});
 }
 
 ShellTruth ShellConditions::matches(const ShellText& text, const ShellText& pattern) {
@@ -192,7 +193,7 @@ ShellTruth ShellConditions::matches(const ShellText& text, const ShellText& patt
     return certain(true);
   }
   if (is_extended_pattern(written)) {
-    return hanging({expansion_.form(written, where_.line)}, false, false);
+    return hanging({expansion_.form(written, where_.line)}, {false, false});
   }
   if (text.known() && pattern.known()) {
     return certain(matches_pattern(*text.known(), written));
@@ -214,7 +215,7 @@ ShellTruth ShellConditions::matches(const ShellText& text, const ShellText& patt
   }
   const bool guess = matches_pattern(run_.unknowns.text_of(text), written);
   run_.unknowns.compare(text, run_.unknowns.text_of(pattern));
-  return hanging({text, pattern}, guess, guess);
+  return hanging({text, pattern}, {guess, guess});
 }
 
 ShellTruth ShellConditions::compared(const ShellText& left, const std::string& sign,
@@ -224,7 +225,7 @@ ShellTruth ShellConditions::compared(const ShellText& left, const std::string& s
   const bool is_known = left.known() && right.known();
   if (sign == "<" || sign == ">") {
     const bool holds = sign == "<" ? a < b : a > b;
-    return is_known ? certain(holds) : hanging({left, right}, holds, false);
+    return is_known ? certain(holds) : hanging({left, right}, {holds, false});
   }
   ShellNumber number_a{whole_number_in(a), {}};
   ShellNumber number_b{whole_number_in(b), {}};
@@ -243,7 +244,7 @@ ShellTruth ShellConditions::compared(const ShellText& left, const std::string& s
   run_.unknowns.compare(left, b);
   const bool unknown =
       std::any_of(on.begin(), on.end(), [](const ShellText& text) { return !text.known(); });
-  return unknown ? hanging(on, holds, number_a.value && number_b.value) : certain(holds);
+  return unknown ? hanging(on, {holds, number_a.value && number_b.value}) : certain(holds);
 }
 
 ShellTruth ShellConditions::regex(const ShellText& left, const ShellText& right) {
@@ -264,13 +265,13 @@ ShellTruth ShellConditions::regex(const ShellText& left, const ShellText& right)
     matched.emplace_back(group);
   }
   if (!groups) {
-    return hanging({expansion_.form("=~ " + pattern, where_.line)}, false, false);
+    return hanging({expansion_.form("=~ " + pattern, where_.line)}, {false, false});
   }
   if (!left.known() || !right.known()) {
     run_.unknowns.compare(left, pattern);
     state_.variables.set("BASH_REMATCH", ShellValue::scalar(expansion_.computed(
                                              {left, right}, {}, "BASH_REMATCH", where_.line)));
-    return hanging({left, right}, holds, false);
+    return hanging({left, right}, {holds, false});
   }
   state_.variables.set("BASH_REMATCH", ShellValue::array(matched));
   return certain(holds);

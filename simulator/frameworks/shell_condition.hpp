@@ -53,7 +53,11 @@ class ShellConditions {
   ShellTruth compared(const ShellText& left, const std::string& sign, const ShellText& right);
   ShellTruth regex(const ShellText& left, const ShellText& right);
   // Unknown by these texts; `guess` is what holds if nobody gives what is absent.
-  ShellTruth hanging(const ShellFields& on, bool guess, bool may_be_absent);
+  struct Guess {
+    bool holds;
+    bool may_be_absent;
+  };
+  ShellTruth hanging(const ShellFields& on, Guess guess);
   [[nodiscard]] bool is_next(std::string_view sign, std::string_view letter) const;
   [[nodiscard]] const Token& at(std::size_t ahead) const { return tokens_[at_ + ahead]; }
   [[nodiscard]] std::size_t left() const { return tokens_.size() - at_; }

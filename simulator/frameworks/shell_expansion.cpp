@@ -407,6 +407,19 @@ ShellExpansion::Held ShellExpansion::one(ShellText text) {
   return made;
 }
 
+// $? as the last command left it.
+ShellFields ShellExpansion::status_values() {
+  const ShellTruth& status = state_.status;
+  ShellFields from;
+  for (const auto* ids : {&status.causes, &status.absent}) {
+    for (const ShellUnknownId id : *ids) {
+      from.push_back(ShellText::of(id));
+    }
+  }
+  const std::string guess = status.holds ? "0" : "1";
+  return {from.empty() ? ShellText(guess) : computed(from, guess, "$?", 0)};
+}
+
 ShellExpansion::Held ShellExpansion::special(const std::string& name) {
   Held made;
   made.asked = "$" + name;
@@ -433,15 +446,7 @@ ShellExpansion::Held ShellExpansion::special(const std::string& name) {
     made.certain = !made.is_set && state_.knows_positions && state_.position_causes.empty();
     made.values = made.is_set ? ShellFields{state_.positions[place - 1]} : ShellFields{};
   } else if (name == "?") {
-    const ShellTruth& status = state_.status;
-    ShellFields from;
-    for (const auto* ids : {&status.causes, &status.absent}) {
-      for (const ShellUnknownId id : *ids) {
-        from.push_back(ShellText::of(id));
-      }
-    }
-    const std::string guess = status.holds ? "0" : "1";
-    made.values = {from.empty() ? ShellText(guess) : computed(from, guess, "$?", 0)};
+    made.values = status_values();
   } else {
     made.is_set = false;
     made.absent = ShellUnknownKind::kOutput;  // numbers of processes, options of the shell

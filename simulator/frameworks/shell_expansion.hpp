@@ -123,6 +123,7 @@ class ShellExpansion {
   Held held(const std::string& name, const std::optional<std::string>& subscript, int line);
   static Held one(ShellText text);
   Held special(const std::string& name);
+  ShellFields status_values();
   Held item(const ShellValue& value, const std::string& name, const std::string& subscript,
             int line);
   // The text that stands for what nobody sets.
@@ -132,6 +133,10 @@ class ShellExpansion {
   void indirect(std::string_view content, int line, Quoting quoting, Fields& fields);
   static std::optional<Parameter> parameter(std::string_view content);
   void substitute(const Parameter& parameter, Held held, int line, Quoting quoting, Fields& fields);
+  // What stands in where a variable is empty, or replaces it where it is not.
+  enum class Fallback { kStandsIn, kReplaces };
+  ShellText either(const Parameter& parameter, const Held& held, std::string_view word,
+                   Fallback fallback, int line);
   bool with_fallback(const Parameter& parameter, Held& held, int line, Quoting quoting,
                      Fields& fields);
   Held sliced(const Held& held, std::string_view range, int line);

@@ -188,6 +188,29 @@ ShellText ShellExpansion::operand(std::string_view raw, int line) {
 }
 
 // ${A-b}, ${A:-b}, ${A:=b}, ${A:+b}, ${A:?b}; false where the operator is none of these.
+// Of "${X:-word}" where nobody knows whether X is empty.
+ShellText ShellExpansion::either(const Parameter& parameter, const Held& held,
+                                 std::string_view word, Fallback fallback, int line) {
+  const bool replaces = fallback == Fallback::kReplaces;
+  const ShellFields value = replaces ? ShellFields{} : held.values;
+  const ShellFields other{operand(word, line)};
+  ShellUnknown choice{ShellUnknownKind::kChoice,
+                      "${" + parameter.name + "}",
+                      here(line),
+                      value,
+                      {value, other},
+                      {},
+                      {},
+                      {}};
+  for (const ShellText& text : held.values) {
+    const std::vector<ShellUnknownId> ids = text.unknowns();
+    choice.causes.insert(choice.causes.end(), ids.begin(), ids.end());
+  }
+  const bool guesses_word = run_.unknowns.text_of(held.values.front()).empty() != replaces;
+  choice.guess = guesses_word ? other : value;
+  return ShellText::of(run_.unknowns.add(std::move(choice)));
+}
+
 bool ShellExpansion::with_fallback(const Parameter& parameter, Held& held, int line,
                                    Quoting quoting, Fields& fields) {
   const bool colon = parameter.rest.starts_with(':') && parameter.rest.size() > 1;
@@ -205,23 +228,8 @@ bool ShellExpansion::with_fallback(const Parameter& parameter, Held& held, int l
   const bool replaces = sign.front() == '+';
   const bool uses_word = replaces ? empty == Emptiness::kFilled : empty == Emptiness::kEmpty;
   if (empty == Emptiness::kUnknown) {
-    const ShellFields value = replaces ? ShellFields{} : held.values;
-    const ShellFields other{operand(word, line)};
-    ShellUnknown choice{ShellUnknownKind::kChoice,
-                        "${" + parameter.name + "}",
-                        here(line),
-                        value,
-                        {value, other},
-                        {},
-                        {},
-                        {}};
-    for (const ShellText& text : held.values) {
-      const std::vector<ShellUnknownId> ids = text.unknowns();
-      choice.causes.insert(choice.causes.end(), ids.begin(), ids.end());
-    }
-    const bool guesses_word = run_.unknowns.text_of(held.values.front()).empty() != replaces;
-    choice.guess = guesses_word ? other : value;
-    insert(one(ShellText::of(run_.unknowns.add(std::move(choice)))), quoting, line, fields);
+    const Fallback fallback = replaces ? Fallback::kReplaces : Fallback::kStandsIn;
+    insert(one(either(parameter, held, word, fallback, line)), quoting, line, fields);
     return true;
   }
   if (sign.front() == '?' && empty == Emptiness::kEmpty) {

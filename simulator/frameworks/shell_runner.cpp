@@ -59,7 +59,7 @@ void ShellRunner::run(const ShellStep& step) {
   const auto body = [&] {
     if (step.background) {
       in_subshell([&] { run_pipeline(step); });
-      set_status(true);
+      set_status({true});
     } else {
       run_pipeline(step);
     }
@@ -70,7 +70,7 @@ void ShellRunner::run(const ShellStep& step) {
   }
   const ShellTruth before = state_.status;
   const bool after_success = step.join == ShellJoin::kAfterSuccess;
-  const auto skip = [&] { set_status(!after_success); };
+  const auto skip = [&] { set_status({!after_success}); };
   decide(after_success ? before : negated(before), body, skip);
 }
 
@@ -119,7 +119,7 @@ void ShellRunner::dispatch(const ShellStatement& statement) {
         if constexpr (std::is_same_v<Command, ShellIf>) {
           run(command, 0);
         } else if constexpr (std::is_same_v<Command, ShellCase>) {
-          set_status(true);
+          set_status({true});
           run(command, expansion_.text(command.subject), 0);
         } else if constexpr (std::is_same_v<Command, ShellTest>) {
           state_.status = conditions().of_test(command);
@@ -127,7 +127,7 @@ void ShellRunner::dispatch(const ShellStatement& statement) {
           set_from_number(expansion_.number(command.expression, line_));
         } else if constexpr (std::is_same_v<Command, ShellFunction>) {
           state_.functions[command.name] = {command.body, places_.file};
-          set_status(true);
+          set_status({true});
         } else {
           run(command);
         }
@@ -157,7 +157,7 @@ void ShellRunner::run(const ShellIf& clauses, std::size_t clause) {
       return;
     }
   }
-  set_status(true);
+  set_status({true});
   run(clauses.otherwise);
 }
 
@@ -178,7 +178,7 @@ void ShellRunner::run(const ShellCase& branches, const ShellText& subject, std::
       }
     };
     decide(truth, body, [&] {
-      set_status(true);
+      set_status({true});
       run(branches, subject, branch + 1);
     });
     return;
@@ -192,19 +192,19 @@ void ShellRunner::decide(const ShellTruth& truth, const Branch& yes, const Branc
     return;
   }
   if (truth.absent.empty()) {
-    set_status(truth.holds);
+    set_status({truth.holds});
     (truth.holds ? yes : no)();
     return;
   }
   // What nobody gives: the default counts, unless the script ends for want of it.
   const ShellState before = state_;
   const std::size_t commands = script_.commands.size();
-  set_status(truth.holds);
+  set_status({truth.holds});
   (truth.holds ? yes : no)();
   if (flow_ == Flow::kExit && script_.commands.size() == commands) {
     state_ = before;
     flow_ = Flow::kNext;
-    set_status(!truth.holds);
+    set_status({!truth.holds});
     (truth.holds ? no : yes)();
   }
 }
@@ -220,7 +220,7 @@ void ShellRunner::fork(const std::vector<ShellUnknownId>& causes,
   std::vector<Outcome> outcomes;
   for (std::size_t i = 0; i < branches.size(); ++i) {
     state_ = before;
-    set_status(i == 0);
+    set_status({i == 0});
     flow_ = Flow::kNext;
     doubts_.insert(doubts_.end(), causes.begin(), causes.end());
     const std::size_t first = script_.commands.size();
@@ -230,6 +230,17 @@ void ShellRunner::fork(const std::vector<ShellUnknownId>& causes,
   }
   --depth_;
   join(std::move(outcomes), causes, guess, turns);
+}
+
+// The only way that goes on: what it ran is in no doubt of `settled`.
+void ShellRunner::go_on_from(Outcome& only, const std::vector<ShellUnknownId>& settled) {
+  for (std::size_t i = only.first; i < only.last; ++i) {
+    for (const ShellUnknownId cause : settled) {
+      std::erase(script_.commands[i].doubts, cause);
+    }
+  }
+  state_ = std::move(only.state);
+  flow_ = only.flow;
 }
 
 void ShellRunner::join(std::vector<Outcome> outcomes, const std::vector<ShellUnknownId>& causes,
@@ -243,15 +254,7 @@ void ShellRunner::join(std::vector<Outcome> outcomes, const std::vector<ShellUnk
   const bool guess_lives = std::find(alive.begin(), alive.end(), guess) != alive.end();
   const std::size_t chosen = guess_lives || alive.empty() ? guess : alive.front();
   if (alive.size() < 2) {
-    Outcome& only = outcomes[chosen];
-    for (std::size_t i = only.first; i < only.last && !alive.empty(); ++i) {
-      for (const ShellUnknownId cause : causes) {
-        std::erase(script_.commands[i].doubts, cause);
-      }
-    }
-    state_ = std::move(only.state);
-    flow_ = only.flow;
-    return;
+    return go_on_from(outcomes[chosen], alive.empty() ? std::vector<ShellUnknownId>{} : causes);
   }
   std::vector<ShellState> going_on;
   std::vector<Pending> ways_out;
@@ -352,7 +355,7 @@ void ShellRunner::repeat(const std::function<ShellTruth()>& holds, const Branch&
     }
   });
   if (flow_ == Flow::kNext) {
-    set_status(true);
+    set_status({true});
   }
 }
 

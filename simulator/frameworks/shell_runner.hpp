@@ -65,6 +65,7 @@ class ShellRunner {
               ShellTurns turns = ShellTurns::kOnce);
   void fork(const std::vector<ShellUnknownId>& causes, const std::vector<Branch>& branches,
             std::size_t guess, ShellTurns turns);
+  void go_on_from(Outcome& only, const std::vector<ShellUnknownId>& settled);
   void join(std::vector<Outcome> outcomes, const std::vector<ShellUnknownId>& causes,
             std::size_t guess, ShellTurns turns);
   // Runs what a loop or function holds, and takes back the ways out of it.
@@ -87,7 +88,11 @@ class ShellRunner {
   void print(const ShellText& text);
   ShellText printed_by(const std::string& command, int line);
   ShellText unknown(ShellUnknownKind kind, const std::string& what);
-  void set_status(bool holds) { state_.status = {holds, {}, {}}; }
+  // Of a command whose end is known.
+  struct Ended {
+    bool well;
+  };
+  void set_status(Ended ended) { state_.status = {ended.well, {}, {}}; }
 
   // --- shell_builtins.cpp
   using Builtin = void (ShellRunner::*)(const ShellFields& words);
@@ -121,6 +126,7 @@ class ShellRunner {
   void record(const ShellFields& words, const std::vector<Location>& places,
               const ShellSimple& simple);
   bool start_scripts(const ShellFields& words);
+  void start_texts_among(const ShellFields& words);
   void start_text(const ShellText& text, ShellFields arguments);
   bool start_file(const std::string& name, ShellFields arguments);
   void run_child(const std::string& text, const std::string& file, int line, ShellFields arguments);

@@ -399,8 +399,7 @@ TEST_CASE("Megatron-DeepSpeed's words are read by its rules", "[unit]") {
   CHECK(value_of(experiment, "plan.cp_algorithm") == "all_to_all");
   CHECK(value_of(experiment, "model.attention.kv_heads") == "8");
   CHECK(value_of(experiment, "model.mlp.gated") == "true");
-  CHECK(value_of(experiment, "software.base") == "deepspeed");
-  CHECK(value_of(experiment, "software.attention") == "unfused");
+  CHECK(value_of(experiment, "software") == "megatron_deepspeed_2022");
   const std::string sizes = "pretrain_gpt.py " + std::string(kSizes) + "--vocab-size 32000 ";
   // A layer of one expert is a dense one; experts stand in every other layer.
   CHECK(value_of(run_of(sizes + "--deepspeed --num-experts 1"), "model.moe").empty());
