@@ -407,7 +407,6 @@ ShellExpansion::Held ShellExpansion::one(ShellText text) {
   return made;
 }
 
-// $? as the last command left it.
 ShellFields ShellExpansion::status_values() {
   const ShellTruth& status = state_.status;
   ShellFields from;
