@@ -266,7 +266,7 @@ void FrameworkReader::without_effect(std::string_view names) {
   const std::vector<std::string_view> all = names_in(names);
   without_effect([&all](std::string_view given) {
     return std::any_of(all.begin(), all.end(),
-                       [given](std::string_view name) { return stands_for(name, given); });
+                       [given](std::string_view listed) { return stands_for(listed, given); });
   });
 }
 

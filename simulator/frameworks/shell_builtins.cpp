@@ -149,7 +149,7 @@ void ShellRunner::evaluate(const ShellFields& words) {
     text.add(words[i], ShellQuoting::kQuoted);
   }
   set_status({true});
-  run(expansion_.script_of(text), line_);
+  run(ShellExpansion::script_of(text), line_);
 }
 
 void ShellRunner::source(const ShellFields& words) {
@@ -281,7 +281,7 @@ void ShellRunner::test(const ShellFields& words) {
 
 void ShellRunner::let(const ShellFields& words) {
   for (std::size_t i = 1; i < words.size(); ++i) {
-    set_from_number(expansion_.number(expansion_.script_of(words[i]), line_));
+    set_from_number(expansion_.number(ShellExpansion::script_of(words[i]), line_));
   }
 }
 

@@ -95,7 +95,7 @@ std::optional<std::string> ShellRunner::text_of_script(const std::string& path) 
   for (const auto& [name, text] : state_.written) {
     const bool same = name == path || name_of_program(name) == name_of_program(path);
     if (same) {
-      return expansion_.script_of(text);
+      return ShellExpansion::script_of(text);
     }
   }
   std::string wanted = path;
@@ -115,7 +115,7 @@ void ShellRunner::start_texts_among(const ShellFields& words) {
   for (const ShellText& word : words) {
     if (is_command_line(expansion_.guess_of(word))) {
       try {
-        (void)parse_shell(expansion_.script_of(word), places_.file, line_);
+        (void)parse_shell(ShellExpansion::script_of(word), places_.file, line_);
       } catch (const ConfigError&) {
         continue;  // a text of another language
       }
@@ -172,23 +172,23 @@ void ShellRunner::start_text(const ShellText& text, ShellFields arguments) {
   if (!arguments.empty()) {
     arguments.erase(arguments.begin());
   }
-  run_child(expansion_.script_of(text), places_.file, line_, std::move(arguments));
+  run_child(ShellExpansion::script_of(text), places_.file, line_, arguments);
   places_.script = script;
 }
 
-bool ShellRunner::start_file(const std::string& name, ShellFields arguments) {
+bool ShellRunner::start_file(const std::string& name, const ShellFields& arguments) {
   const bool is_itself = name_of_program(name) == name_of_program(places_.file);
   const std::optional<std::string> text = is_itself ? std::nullopt : text_of_script(name);
   if (!text) {
     script_.missing.push_back({name, here()});
     return false;
   }
-  run_child(*text, name, 1, std::move(arguments));
+  run_child(*text, name, 1, arguments);
   return true;
 }
 
 void ShellRunner::run_child(const std::string& text, const std::string& file, int line,
-                            ShellFields arguments) {
+                            const ShellFields& arguments) {
   ShellState child;
   child.variables = state_.variables.exported();
   child.positions = expansion_.arguments(arguments, child.position_causes, line_);

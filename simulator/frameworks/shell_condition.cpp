@@ -111,9 +111,9 @@ ShellTruth ShellConditions::primary() {
   return truth;
 }
 
-ShellTruth ShellConditions::hanging(const ShellFields& on, Guess made) {
-  const auto [guess, may_be_absent] = made;
-  ShellTruth truth{guess, {}, {}};
+ShellTruth ShellConditions::hanging(const ShellFields& on, Guess guess) const {
+  const auto [holds, may_be_absent] = guess;
+  ShellTruth truth{holds, {}, {}};
   bool absent = may_be_absent;
   std::vector<ShellUnknownId> ids;
   for (const ShellText& text : on) {

@@ -57,7 +57,7 @@ class ShellConditions {
     bool holds;
     bool may_be_absent;
   };
-  ShellTruth hanging(const ShellFields& on, Guess guess);
+  ShellTruth hanging(const ShellFields& on, Guess guess) const;
   [[nodiscard]] bool is_next(std::string_view sign, std::string_view letter) const;
   [[nodiscard]] const Token& at(std::size_t ahead) const { return tokens_[at_ + ahead]; }
   [[nodiscard]] std::size_t left() const { return tokens_.size() - at_; }

@@ -42,7 +42,8 @@ void ShellLexer::skip_blanks() {
       skip(1);
     } else if (starts_with("\\\n") || starts_with("\\\r\n")) {
       skip(starts_with("\\\n") ? 2 : 3);
-    } else if (peek() == '#' && (at_ == 0 || kWordEnds.find(text_[at_ - 1]) != text_.npos)) {
+    } else if (peek() == '#' &&
+               (at_ == 0 || kWordEnds.find(text_[at_ - 1]) != std::string_view::npos)) {
       go_to(std::min(text_.find('\n', at_), text_.size()));
     } else {
       return;

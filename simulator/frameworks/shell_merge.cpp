@@ -159,7 +159,7 @@ class Merge {
 
 }  // namespace
 
-ShellState merged(std::vector<ShellState> states, std::size_t guess,
+ShellState merged(const std::vector<ShellState>& states, std::size_t guess,
                   const std::vector<ShellUnknownId>& causes, ShellTurns turns,
                   const Location& where, ShellRun& run) {
   return Merge(states, guess, causes, turns, where, run).state();

@@ -14,7 +14,7 @@ namespace stepcast {
 enum class ShellTurns { kOnce, kAnyNumber };
 
 // `states[guess]` is what holds if nobody gives anything; at least one state.
-ShellState merged(std::vector<ShellState> states, std::size_t guess,
+ShellState merged(const std::vector<ShellState>& states, std::size_t guess,
                   const std::vector<ShellUnknownId>& causes, ShellTurns turns,
                   const Location& where, ShellRun& run);
 

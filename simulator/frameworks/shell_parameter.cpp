@@ -232,14 +232,13 @@ bool ShellExpansion::with_fallback(const Parameter& parameter, Held& held, int l
     insert(one(either(parameter, held, word, fallback, line)), quoting, line, fields);
     return true;
   }
-  if (sign.front() == '?' && empty == Emptiness::kEmpty) {
-    insert(held, quoting, line, fields);
-  } else if (uses_word) {
+  const bool ends_script = sign.front() == '?' && empty == Emptiness::kEmpty;
+  if (uses_word && !ends_script) {
     if (sign.front() == '=') {
       assign(parameter.name, parameter.subscript.value_or(""), operand(word, line), line);
     }
     walk(word, line, quoting, fields);
-  } else if (!replaces) {
+  } else if (ends_script || !replaces) {
     insert(held, quoting, line, fields);
   }
   return true;

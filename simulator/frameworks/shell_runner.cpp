@@ -280,7 +280,7 @@ void ShellRunner::join(std::vector<Outcome> outcomes, const std::vector<ShellUnk
     doubts_.insert(doubts_.end(), causes.begin(), causes.end());
   }
   flow_ = Flow::kNext;
-  state_ = merged(std::move(going_on), place, causes, turns, here(), run_);
+  state_ = merged(going_on, place, causes, turns, here(), run_);
 }
 
 // --- blocks and loops ---------------------------------------------------------------------------

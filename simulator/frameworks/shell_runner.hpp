@@ -128,8 +128,9 @@ class ShellRunner {
   bool start_scripts(const ShellFields& words);
   void start_texts_among(const ShellFields& words);
   void start_text(const ShellText& text, ShellFields arguments);
-  bool start_file(const std::string& name, ShellFields arguments);
-  void run_child(const std::string& text, const std::string& file, int line, ShellFields arguments);
+  bool start_file(const std::string& name, const ShellFields& arguments);
+  void run_child(const std::string& text, const std::string& file, int line,
+                 const ShellFields& arguments);
   // The text of a script by its path, as it was written or lies beside.
   std::optional<std::string> text_of_script(const std::string& path);
 
