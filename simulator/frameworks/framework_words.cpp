@@ -203,6 +203,17 @@ const FrameworkWord& FrameworkWords::known(std::string_view key) const {
   return *row;
 }
 
+std::string FrameworkWords::field_of(const std::string& theirs) const {
+  const FrameworkWord* const row = word(theirs);
+  if (row == nullptr) {
+    return theirs;
+  }
+  if (!row->is.empty()) {
+    return row->is;
+  }
+  return row->implies.empty() ? theirs : row->implies.front().key;
+}
+
 std::vector<Setting> FrameworkWords::as_fields(std::vector<Setting> settings) const {
   const std::vector<Setting> given = settings;
   for (Setting& setting : settings) {

@@ -76,6 +76,9 @@ class FrameworkWords {
   // Settings under the names of the fields that they set. An older name counts where the field
   // itself is not given.
   [[nodiscard]] std::vector<Setting> as_fields(std::vector<Setting> settings) const;
+  // The field that a name of theirs sets, or else the first that it implies; a name that no row
+  // says otherwise of is a field itself.
+  [[nodiscard]] std::string field_of(const std::string& theirs) const;
   // The name among those given that the framework gave up first; null if it has all of them still.
   [[nodiscard]] const FrameworkWord* oldest(const std::vector<Setting>& settings) const;
   // The argument that sets a field to its value: no_rope_fusion for apply_rope_fusion: false; the

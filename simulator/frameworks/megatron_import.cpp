@@ -2,7 +2,6 @@
 #include "frameworks/megatron_import.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <utility>
 
@@ -133,10 +132,11 @@ bool is_given(const std::vector<Setting>& settings, std::string_view name, std::
 
 MegatronProgram program_of(const std::vector<Setting>& written, const FrameworkWords& words) {
   if (is_given(written, "deepspeed", "true")) {
-    const bool flash =
-        std::ranges::any_of(std::array{"use_flash_attn", "use_flash_attn_v1", "use_flash_attn_v2",
-                                       "use_flash_attn_triton", "use_flash_attn_builder"},
-                            [&](const char* name) { return is_given(written, name, "true"); });
+    const bool flash = std::ranges::any_of(written, [&](const Setting& setting) {
+      const FrameworkWord* const row = words.word(setting.name);
+      const bool of_attention = row != nullptr && row->ours == "software.attention";
+      return setting.value.text == "true" && (of_attention || setting.name == "use_flash_attn");
+    });
     return flash ? MegatronProgram{"megatron_deepspeed_2023",
                                    "Megatron-DeepSpeed since July 2023, by --deepspeed and its "
                                    "FlashAttention",
@@ -198,6 +198,9 @@ ImportedExperiment import_megatron(const ImportInput& input) {
   const FrameworkWords words = megatron_words(input.data);
   MegatronFile file = read_megatron_file(input);
   std::vector<Setting> fields = words.as_fields(file.written);
+  for (SettingDoubt& doubt : file.doubts) {
+    doubt.name = words.field_of(doubt.name);
+  }
   give_overrides(input, words, file, fields);
   const MegatronProgram program = program_of(file.written, words);
   MegatronSource source;

@@ -412,6 +412,33 @@ TEST_CASE("Megatron-DeepSpeed's words are read by its rules", "[unit]") {
              contains_text("a dense block beside them"));
 }
 
+// Arguments that turn a field off, that have been renamed, or that imply another one.
+TEST_CASE("What hangs on what nobody says is told under any name of it", "[unit]") {
+  for (const std::string argument :
+       {"--disable-bias-linear", "--untie-embeddings-and-output-weights", "--model-parallel-size 2",
+        "--checkpoint-activations", "--tensor-model-parallel-size 2"}) {
+    CAPTURE(argument);
+    ImportInput input =
+        input_of("A=\nif [ \"$MODE\" = big ]; then\n  A=\"" + argument +
+                     "\"\nfi\npretrain_gpt.py " + std::string(kSizes) + "--vocab-size 32000 $A\n",
+                 "run.sh");
+    input.gpu = "h100_sxm";
+    CHECK_THAT(problems_of(import_megatron, input),
+               contains_text("nobody sets MODE") && contains_text("give MODE=VALUE"));
+    input.overrides = {"MODE=big"};
+    CHECK_NOTHROW(import_megatron(input));
+  }
+}
+
+TEST_CASE("Megatron-DeepSpeed with FlashAttention is that of 2023", "[unit]") {
+  for (const std::string argument :
+       {"--use-flash-attn", "--use-flash-attn-v2", "--use-flash-attn-triton"}) {
+    const ImportedExperiment experiment = run_of("pretrain_gpt.py " + std::string(kSizes) +
+                                                 "--vocab-size 32000 --deepspeed " + argument);
+    CHECK_THAT(note_of(experiment, "software"), contains_text("since July 2023"));
+  }
+}
+
 TEST_CASE("positions have older words, and alibi has one here", "[unit]") {
   CHECK(value_of(imported("--position-embedding-type alibi"), "model.positions") == "alibi");
   CHECK(value_of(imported("--position-embedding-type rotary"), "model.positions") == "rope");
