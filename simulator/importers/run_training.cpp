@@ -138,7 +138,7 @@ Record recompute_keys(const std::string& published, const std::string& framework
         "and how long copying them back takes is not modelled; memory is not compared");
     return {{"recompute", "full"}};
   }
-  if (text.starts_with("on")) {
+  if (text == "on" || text.starts_with("on,") || text.starts_with("on ")) {
     throw RefusedRow{"input missing: which layers are recomputed, '" + published + "'"};
   }
   throw RefusedRow{"feature unsupported: the recomputation '" + published + "'"};

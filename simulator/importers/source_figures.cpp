@@ -82,7 +82,7 @@ void read_matrix(StatedObject& row, RunSoftware& software, Record& assumed) {
   }
 }
 
-// --- Primus-Turbo's ladder -----------------------------------------------------------------------
+// --- Primus --------------------------------------------------------------------------------------
 
 // The whole number behind the last `word` of a remark.
 std::optional<std::int64_t> number_behind(std::string_view remark, std::string_view word) {
@@ -91,21 +91,34 @@ std::optional<std::int64_t> number_behind(std::string_view remark, std::string_v
                                       : leading_number(remark.substr(at + word.size()));
 }
 
-void read_ladder(StatedObject& row, RunSoftware& software, Record& assumed) {
-  const std::string remark = ascii::lower_case(row.text("notes"));
-  if (!mentions(remark, "dispatcher deepep")) {
+// "dispatcher DeepEP (Turbo), even routing forced, num_cu 80": what a remark says of the exchange.
+// Throws RefusedRow for one that is not priced.
+void read_exchange(std::string_view remark, RunSoftware& software, Record& assumed) {
+  if (mentions(remark, "dispatcher megamoe")) {
+    throw RefusedRow{"feature unsupported: MegaMoE, an exchange inside the experts' products"};
+  }
+  const bool deepep = mentions(remark, "dispatcher deepep");
+  if (!deepep && !mentions(remark, "dispatcher all-to-all")) {
     return;
   }
-  software.changes["dispatcher"] = "deepep";
+  software.changes["dispatcher"] = deepep ? "deepep" : "alltoall";
   Record exchange = Record::object();
   if (const std::optional<std::int64_t> units = number_behind(remark, "num_cu ")) {
     exchange["num_sms"] = *units;
   }
-  if (mentions(remark, "even routing forced")) {
+  if (mentions(remark, "even routing forced") || mentions(remark, "routing forced even")) {
     exchange["routing"] = "round_robin_forced";
+  } else if (mentions(remark, "routing forced uniform")) {
+    exchange["routing"] = "uniform";
   }
   software.changes["expert_exchange"] = exchange;
-  assumed.push_back("plan.dispatcher deepep, with its units and routing: by its remark");
+  assumed.push_back("plan.dispatcher " + software.changes["dispatcher"].get<std::string>() +
+                    ", with its units and routing: by its remark");
+}
+
+void read_ladder(StatedObject& row, RunSoftware& software, Record& assumed) {
+  const std::string remark = ascii::lower_case(row.text("notes"));
+  read_exchange(remark, software, assumed);
   // Primus' images since v26.4 set NVTE_CK_IS_V3_ATOMIC_FP32=0 and NVTE_CK_USES_BWD_V3=1.
   if (mentions(remark, "attention te ck")) {
     software.changes["attention"] = "aiter_a16";
@@ -118,29 +131,24 @@ void read_ladder(StatedObject& row, RunSoftware& software, Record& assumed) {
   }
 }
 
-// --- Primus' commit messages ---------------------------------------------------------------------
-
-// DeepSeek-V4 by examples/megatron/configs/MI355X/deepseek_v4_flash-BF16-pretrain.yaml (fd1eeabb),
-// where a row says nothing else.
-void take_v4_configuration(StatedObject& row, RunSoftware& software, Record& training,
-                           Record& assumed) {
-  const std::string remark = ascii::lower_case(row.text("notes"));
-  if (mentions(remark, "megamoe (") || mentions(remark, "dispatcher megamoe")) {
-    throw RefusedRow{"feature unsupported: MegaMoE, an exchange inside the experts' products"};
+// Of DeepSeek-V4 what examples/megatron/configs/MI355X/deepseek_v4_flash-BF16-pretrain.yaml
+// (fd1eeabb) has, where a row says nothing else.
+void read_commit(StatedObject& row, RunSoftware& software, Record& training, Record& assumed) {
+  read_exchange(ascii::lower_case(row.text("notes")), software, assumed);
+  if (!mentions(row.object("model").text("name"), "DeepSeek-V4-Flash")) {
+    return;
   }
-  software.changes["dispatcher"] = "deepep";
   software.changes["sparse_attention"] = "triton";
-  Record exchange = {{"num_sms", 80}};
-  if (mentions(remark, "forced even")) {
-    exchange["routing"] = "round_robin_forced";
-  } else if (mentions(remark, "forced uniform")) {
-    exchange["routing"] = "uniform";
+  assumed.push_back("software.sparse_attention triton: Primus' configuration of the model");
+  if (software.changes.value("dispatcher", "") == "deepep" &&
+      !software.changes["expert_exchange"].contains("num_sms")) {
+    software.changes["expert_exchange"]["num_sms"] = 80;
+    assumed.push_back("expert_exchange.num_sms 80: Primus' configuration of the model");
   }
-  software.changes["expert_exchange"] = exchange;
-  training["recompute"] = "full";
-  assumed.push_back(
-      "training.recompute full, sparse_attention triton, DeepEP on 80 units: Primus' configuration "
-      "of the model");
+  if (row.object("train").text("recompute").empty()) {
+    training["recompute"] = "full";
+    assumed.push_back("training.recompute full: Primus' configuration of the model");
+  }
 }
 
 // --- Primus' notes on GPT-OSS --------------------------------------------------------------------
@@ -195,10 +203,7 @@ void settle_figures(StatedObject& row, const RunModel& model, RunSoftware& softw
     case SourceFigures::kPrimusLadder:
       return read_ladder(row, software, assumed);
     case SourceFigures::kPrimusCommits:
-      if (mentions(row.object("model").text("name"), "DeepSeek-V4-Flash")) {
-        take_v4_configuration(row, software, training, assumed);
-      }
-      return;
+      return read_commit(row, software, training, assumed);
     case SourceFigures::kPrimusGptOss:
       return read_gpt_oss(row, software, assumed);
   }

@@ -107,6 +107,27 @@ TEST_CASE("Primus' DeepSeek-V4 is the shipped model with what its configuration 
         "feature unsupported: MegaMoE, an exchange inside the experts' products");
 }
 
+TEST_CASE("What a row of Primus' commits states stands before the model's configuration",
+          "[unit]") {
+  nlohmann::json row = primus_row("primus-commit-log", "DeepSeek-V4-Flash", "x");
+  row["train"]["recompute"] = "none";
+  row["notes"] = "routing forced uniform; variant: dispatcher all-to-all";
+  const Experiment run = experiment_of(row);
+  CHECK(run.training.recompute.kind == RecomputeKind::kNone);
+  CHECK(run.software.exchange.dispatcher == Dispatcher::kAllToAll);
+  REQUIRE(run.software.exchange.routing);
+  CHECK(run.software.exchange.routing->kind == RoutingKind::kUniform);
+}
+
+TEST_CASE("No model's exchange inside its products is taken for another one", "[unit]") {
+  nlohmann::json row = primus_row("primus-commit-log", "Qwen3-30B-A3B", "x");
+  row["notes"] = "variant: dispatcher MegaMoE";
+  CHECK(test::run_of(row).skipped ==
+        "feature unsupported: MegaMoE, an exchange inside the experts' products");
+  row["notes"] = "variant: dispatcher DeepEP";
+  CHECK(experiment_of(row).software.exchange.dispatcher == Dispatcher::kDeepEp);
+}
+
 TEST_CASE("Primus' notes on GPT-OSS change one thing a row", "[unit]") {
   const auto run = [](const std::string& rung, const std::string& notes = "") {
     nlohmann::json row =
