@@ -21,6 +21,11 @@ constexpr std::string_view kExecutionTrace =
 constexpr std::string_view kNsysReport =
     "a report of Nsight Systems, which does not know PyTorch's operators; give the trace of "
     "PyTorch's profiler of the same step";
+constexpr std::string_view kXlaTrace =
+    "a trace of XLA, whose kernels are no operators of PyTorch and are not read; of JAX "
+    "compare the time of a step with 'stepcast project'";
+constexpr std::string_view kModelConfig =
+    "a model's config.json; import it with 'stepcast import hf'";
 constexpr std::string_view kPickle =
     "a pickle, as memory snapshots are, not JSON; export the trace with export_chrome_trace";
 
@@ -97,10 +102,8 @@ constexpr std::array kKnownKeys = {
     KnownKeys{{"log_history"},
               "the log of a Trainer; compare its times with 'stepcast validate', or give the "
               "profiler's trace"},
-    KnownKeys{{"architectures"},
-              "a model's config.json; import it with 'stepcast import huggingface'"},
-    KnownKeys{{"model_type"},
-              "a model's config.json; import it with 'stepcast import huggingface'"},
+    KnownKeys{{"architectures"}, kModelConfig},
+    KnownKeys{{"model_type"}, kModelConfig},
 };
 
 struct KnownArgument {
@@ -108,12 +111,8 @@ struct KnownArgument {
   std::string_view what;
 };
 constexpr std::array kKnownArguments = {
-    KnownArgument{"hlo_op",
-                  "a trace of XLA, whose kernels are no operators of PyTorch and are not read; of "
-                  "JAX compare the time of a step with 'stepcast project'"},
-    KnownArgument{"hlo_module",
-                  "a trace of XLA, whose kernels are no operators of PyTorch and are not read; of "
-                  "JAX compare the time of a step with 'stepcast project'"},
+    KnownArgument{"hlo_op", kXlaTrace},
+    KnownArgument{"hlo_module", kXlaTrace},
     KnownArgument{"BeginNs", kRocprof},
 };
 
