@@ -139,10 +139,6 @@ void assume_unknown(const Figure& figure, std::string ours, LaunchSize& size) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // What the count of tasks, of which each has one GPU, says where nothing else does.
 void take_rest(const Figures& figures, bool per_gpu, LaunchSize& size) {
   if (!size.gpus_per_node && figures.tasks_per_node.number == 1 && !per_gpu) {

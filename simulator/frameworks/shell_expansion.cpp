@@ -90,20 +90,18 @@ ShellFields ShellExpansion::fields(const std::vector<ShellRawWord>& words) {
   return all;
 }
 
-ShellText ShellExpansion::text(const ShellRawWord& word) {
+ShellText ShellExpansion::joined(const ShellRawWord& word, Quoting quoting) {
   Fields fields;
-  walk(word.text, word.line, Quoting::kNone, fields);
+  walk(word.text, word.line, quoting, fields);
   ShellText text = fields.take_joined();
   run_.count(text.size(), here(word.line));
   return text;
 }
 
+ShellText ShellExpansion::text(const ShellRawWord& word) { return joined(word, Quoting::kNone); }
+
 ShellText ShellExpansion::document(const ShellRawWord& text) {
-  Fields fields;
-  walk(text.text, text.line, Quoting::kDocument, fields);
-  ShellText made = fields.take_joined();
-  run_.count(made.size(), here(text.line));
-  return made;
+  return joined(text, Quoting::kDocument);
 }
 
 ShellText ShellExpansion::computed(const ShellFields& from, const std::string& guess,

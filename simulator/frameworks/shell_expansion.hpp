@@ -111,6 +111,7 @@ class ShellExpansion {
   };
 
   [[nodiscard]] Location here(int line) const { return {places_.file, line, 0}; }
+  ShellText joined(const ShellRawWord& word, Quoting quoting);
   void walk(std::string_view raw, int line, Quoting quoting, Fields& fields);
   std::size_t walk_one(std::string_view raw, std::size_t at, int line, Quoting quoting,
                        Fields& fields);

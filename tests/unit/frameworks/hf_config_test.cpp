@@ -4,24 +4,17 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "hf_models.hpp"
 #include "model_text.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/hardware/data_root.hpp"
 
 namespace stepcast::hf_config_test {
 namespace {
 
 using test::config_error;
 using test::contains_text;
-
-const HfTypes& shipped_types() {
-  static const HfTypes types = load_hf_types(DataRoot{STEPCAST_DATA_ROOT}.hugging_face_types());
-  return types;
-}
-
-ModelSpec imported(const std::string& json) {
-  return import_hf_config(json, "a.json", "a", shipped_types());
-}
+using test::imported;
+using test::shipped_types;
 
 std::string fault_of(const std::string& json) {
   return config_error([&] { imported(json); });

@@ -5,8 +5,8 @@
 
 #include "catch.hpp"
 #include "frameworks/hf_config.hpp"
+#include "hf_models.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/hardware/data_root.hpp"
 #include "stepcast/model/parameter_inventory.hpp"
 
 namespace stepcast::hf_types_test {
@@ -14,15 +14,8 @@ namespace {
 
 using test::config_error;
 using test::contains_text;
-
-const HfTypes& shipped_types() {
-  static const HfTypes types = load_hf_types(DataRoot{STEPCAST_DATA_ROOT}.hugging_face_types());
-  return types;
-}
-
-ModelSpec imported(const std::string& json) {
-  return import_hf_config(json, "a.json", "a", shipped_types());
-}
+using test::imported;
+using test::shipped_types;
 
 // Where a count is published, or how it was made.
 // The parameters in the safetensors of the repository as huggingface.co tells them, collected in
