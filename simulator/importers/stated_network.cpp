@@ -12,7 +12,7 @@
 namespace stepcast {
 namespace {
 
-constexpr std::size_t kLongest = 300;  // bytes: what is taken from a text stands in its first words
+constexpr std::size_t kFirstWords = 300;  // bytes: what is taken from a text stands there
 constexpr BytesPerSecond kGigabit(1e9 / 8.0);
 
 struct RateUnit {
@@ -176,7 +176,7 @@ class RateScanner {
 
 // A text cut at what separates its parts, with a sign of multiplication as "x".
 std::vector<std::string> parts_of(std::string_view published) {
-  std::string text(published.substr(0, kLongest));
+  std::string text(published.substr(0, kFirstWords));
   for (const std::string_view from : {"\u00d7", " and ", " And "}) {
     for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from)) {
       text.replace(at, from.size(), from.starts_with(' ') ? ";" : "x");
@@ -219,7 +219,7 @@ StatedNetwork stated_network(std::string_view text, std::int64_t gpus_per_node,
                              BytesPerSecond usual) {
   constexpr std::string_view kRemedy = "; write it as 8 x 400 Gb/s per node or 400 Gb/s per GPU";
   const auto question = [&](std::string_view what) {
-    return StatedNetwork{std::nullopt, "the network '" + std::string(text.substr(0, kLongest)) +
+    return StatedNetwork{std::nullopt, "the network '" + std::string(text.substr(0, kFirstWords)) +
                                            "' " + std::string(what) + std::string(kRemedy)};
   };
   if (is_lone_number(text)) {
