@@ -34,10 +34,14 @@ record() {
 for name in attention_in_graphs collectives duty gemm_bf16 gemm_fp8 grouped_gemm memory_bound sustained; do
   record "h200/$name.jsonl" "h200/$name.jsonl"
 done
-# Of kernels by library those of 16 bits that Primus-Turbo timed on MI300X.
-awk 'NR == 1 || /^MI300X,Primus-Turbo (flash_attn \(AITER|gemm bf16 \(hipBLASLt|grouped_gemm bf16,)/' \
-  "$measured/published/amd_kernels.csv" >"$folder/amd_kernels.csv"
-record published/amd_kernels.csv mi300x_kernels.jsonl "$folder/amd_kernels.csv"
+# Of kernels by library those that Primus-Turbo timed with what it ran by default in April 2026.
+usual='flash_attn \(AITER|gemm bf16 \(hipBLASLt|grouped_gemm bf16,|g[a-z_]*emm fp8 tensorwise \('
+usual+='|gemm fp8 blockwise \(tuned\),2026-04 round 10,gemm_[a-z]*,fp8_blockwise'
+for part in "MI300X,Primus-Turbo ($usual)" "MI355X,\"Primus-Turbo gemm fp8 blockwise \\(tuned, Triton 3.7\\)"; do
+  gpu=${part%%,*}
+  awk -v part="^$part" 'NR == 1 || $0 ~ part' "$measured/published/amd_kernels.csv" >"$folder/amd_kernels.csv"
+  record published/amd_kernels.csv "${gpu,,}_kernels.jsonl" "$folder/amd_kernels.csv"
+done
 record h200/steps.jsonl h200_steps.jsonl
 record stacks_2026_11/torchtitan_steps.jsonl torchtitan_trainer.jsonl
 # Of the published runs those of pretraining whose settings are stated (grades A and B), the first of each

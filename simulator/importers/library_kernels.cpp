@@ -64,6 +64,30 @@ LibraryOperation operation_of(const std::string& published) {
   return *known;
 }
 
+// What one timed call of a benchmark's program holds besides its products, read off the program.
+struct BenchmarkProgram {
+  std::string_view library;  // what the rows' library begins with
+  // Whether a product in 8 bits converts its operands within the time: of a forward both, of a
+  // backward the gradient; with a scale a block a backward converts the gradient along rows and
+  // along columns, and the input, which was kept in 16 bits, along columns.
+  bool converts = false;
+  // Whether autograd adds each gradient to that of the call before: the program keeps them.
+  bool adds_gradients = false;
+};
+constexpr std::array kPrograms = {
+    // AMD-AGI/Primus-Turbo at 6094c573: benchmark/ops/bench_gemm_turbo.py,
+    // bench_grouped_gemm_turbo.py
+    // and bench_attention_turbo.py time out.backward(grad_out, retain_graph=True), hundred calls
+    // without a zeroed gradient; primus_turbo/pytorch/ops/gemm_fp8.py and grouped_gemm_fp8.py.
+    BenchmarkProgram{"Primus-Turbo", true, true}};
+
+BenchmarkProgram program_of(const std::string& library) {
+  const auto* const known = std::ranges::find_if(kPrograms, [&](const BenchmarkProgram& program) {
+    return library.starts_with(program.library);
+  });
+  return known == kPrograms.end() ? BenchmarkProgram{} : *known;
+}
+
 using Key = std::string_view;
 constexpr std::array kTime = {Key("latency_us")};
 constexpr std::array kProductShape = {Key("M"), Key("N"), Key("K")};
@@ -125,14 +149,40 @@ Record weight_gradient(const ProductExtents& size, const std::string& dtype) {
                      : product({size.n, size.k, size.m, {}}, "wgrad", dtype);
 }
 
-// Both operands of a forward are converted before it: rows of M and of N, each of K values.
-Record conversion(const ProductExtents& size, const std::string& dtype) {
-  const std::int64_t groups = size.groups.value_or(1);
-  return {{"kind", "memory_bound"},
-          {"op", dtype == "fp8_block" ? "quantize_block" : "quantize"},
-          {"rows", groups * (size.m + size.n)},
-          {"cols", size.k}};
+Record memory_bound(std::string_view op, std::int64_t rows, std::int64_t cols) {
+  return {{"kind", "memory_bound"}, {"op", std::string(op)}, {"rows", rows}, {"cols", cols}};
 }
+
+// The rows of all groups.
+std::int64_t input_rows(const ProductExtents& size) { return size.groups.value_or(1) * size.m; }
+std::int64_t weight_rows(const ProductExtents& size) { return size.groups.value_or(1) * size.n; }
+
+bool is_8bit(std::string_view dtype) { return dtype.starts_with("fp8"); }
+
+// With one scale a tensor its maximum is found first, in a pass of its own.
+Record conversion(const std::string& dtype, std::int64_t rows, std::int64_t cols) {
+  if (dtype == "fp8_block") {
+    return memory_bound("quantize_block", rows, cols);
+  }
+  Record quantize = memory_bound("quantize", rows, cols);
+  quantize["implementation"] = "compiled";
+  return quantize;
+}
+
+Record forward_conversions(const ProductExtents& size, const std::string& dtype) {
+  return Record::array(
+      {conversion(dtype, input_rows(size), size.k), conversion(dtype, weight_rows(size), size.k)});
+}
+
+Record backward_conversions(const ProductExtents& size, const std::string& dtype) {
+  const Record gradient = conversion(dtype, input_rows(size), size.n);
+  if (dtype != "fp8_block") {
+    return Record::array({gradient});
+  }
+  return Record::array({gradient, gradient, conversion(dtype, input_rows(size), size.k)});
+}
+
+void append(Record& list, const Record& more) { list.insert(list.end(), more.begin(), more.end()); }
 
 void add_product(MappingReader& fields, const LibraryOperation& operation, const std::string& dtype,
                  Record& record) {
@@ -143,20 +193,33 @@ void add_product(MappingReader& fields, const LibraryOperation& operation, const
   if (operation.kernel == LibraryKernel::kGrouped) {
     size.groups = fields.required_count("groups", kExtent);
   }
-  const bool converts =
-      fields.optional_text("library").find("quantisation included") != std::string::npos;
+  const BenchmarkProgram program = program_of(fields.optional_text("library"));
+  const bool converts = program.converts && is_8bit(dtype);
+  Record before = Record::array();
   if (operation.direction == Direction::kForward) {
     record["operator"] = product(size, "fwd", dtype);
-    if (converts) {
-      record["before"] = conversion(size, dtype);
+    append(before, converts ? forward_conversions(size, dtype) : Record::array());
+  } else {
+    append(before, converts ? backward_conversions(size, dtype) : Record::array());
+    before.push_back(input_gradient(size, dtype));
+    record["operator"] = weight_gradient(size, dtype);
+    if (program.adds_gradients) {
+      before.push_back(memory_bound("add_partial", input_rows(size), size.k));
+      before.push_back(memory_bound("add_partial", weight_rows(size), size.k));
     }
-    return;
   }
-  if (converts) {
-    throw RefusedRow{"feature unsupported: which operands a backward converts is not stated"};
+  if (!before.empty()) {
+    record["before"] = before;
   }
-  record["before"] = input_gradient(size, dtype);
-  record["operator"] = weight_gradient(size, dtype);
+}
+
+// Of queries, keys and values, each of batch x seq rows.
+Record attention_gradient_sums(const Record& attention) {
+  const auto extent = [&](const char* key) { return attention[key].get<std::int64_t>(); };
+  const std::int64_t rows = extent("batch") * extent("seq");
+  return Record::array({memory_bound("add_partial", rows, extent("heads") * extent("d_qk")),
+                        memory_bound("add_partial", rows, extent("kv_heads") * extent("d_qk")),
+                        memory_bound("add_partial", rows, extent("kv_heads") * extent("d_v"))});
 }
 
 void add_attention(MappingReader& fields, const LibraryOperation& operation,
@@ -174,6 +237,10 @@ void add_attention(MappingReader& fields, const LibraryOperation& operation,
                         {"causal", fields.optional_count("causal", 1, kZeroOrOne) == 1},
                         {"dtype", dtype},
                         {"pass", operation.direction == Direction::kForward ? "fwd" : "bwd"}};
+  if (operation.direction == Direction::kBackward &&
+      program_of(fields.optional_text("library")).adds_gradients) {
+    record["before"] = attention_gradient_sums(record["operator"]);
+  }
 }
 
 std::string joined_texts(ForeignRow& row, std::span<const std::string_view> keys) {

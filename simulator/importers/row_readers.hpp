@@ -153,8 +153,9 @@ void read_aiter_attention(ForeignRow& row, std::vector<Record>& records);
 // Kernels by library and version (measured/published/amd_kernels.csv): sku, library, version, op, a
 // dtype, the shape and latency_us, of calls one after the other for long enough that the GPU is
 // hot. A product has M tokens (of each of `groups` experts), K inputs and N outputs; its backward
-// is both gradients, one after the other. A library that says "quantisation included" converts both
-// operands of a forward before it. Other operations and formats are skipped by name.
+// is both gradients, one after the other. What else a timed call of a known benchmark holds
+// (conversions to 8 bits, gradients added up) is read off its program. Other operations and formats
+// are skipped by name.
 void read_library_kernel(ForeignRow& row, std::vector<Record>& records);
 // sku, op, num_gpus, bytes, latency_us: in one node.
 extern const KernelTable kNcclPoints;

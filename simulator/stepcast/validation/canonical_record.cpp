@@ -225,12 +225,25 @@ void read_beside(MappingReader reader, const DeviceSpec& device, MeasuredKernel&
   kernel.beside = beside;
 }
 
+// One operator, or a list of them.
+std::vector<Op> operators_of(const ConfigNode& node, const DeviceSpec& device,
+                             Diagnostics& diagnostics) {
+  if (node.kind != ConfigNode::Kind::kSequence) {
+    return {operator_of(node, device, diagnostics).op};
+  }
+  std::vector<Op> operators;
+  for (const ConfigNode& item : node.items) {
+    operators.push_back(operator_of(item, device, diagnostics).op);
+  }
+  return operators;
+}
+
 void read_kernel_work(MappingReader& reader, ProfileCache& profiles, MeasuredKernel& kernel) {
   const DeviceSpec& device = profiles.gpu(kernel.gpu, reader.location("gpu"));
   Diagnostics& diagnostics = reader.diagnostics();
   kernel.work = operator_of(*reader.take("operator"), device, diagnostics);
   if (const ConfigNode* before = reader.take("before")) {
-    kernel.before = operator_of(*before, device, diagnostics).op;
+    kernel.before = operators_of(*before, device, diagnostics);
   }
   if (std::optional<MappingReader> beside = reader.optional_mapping("beside")) {
     read_beside(std::move(*beside), device, kernel);

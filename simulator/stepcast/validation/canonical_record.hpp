@@ -12,9 +12,10 @@
 //   an operator {"id", "gpu", "operator": {as for `stepcast cost`},
 //                "measured": {"time_s", "forward_s", "clock_mhz", "power_w", "tensor_bytes",
 //                "wire_bytes", "effective_interconnect_tbps" (of the tensor), ...}}; also
-//                "before": an operator that the time holds besides, "duty": the share of the time
-//                that it runs in bursts, "beside": {"collective": {an operator}, "collectives",
-//                "kernels"}: how many of it run on another stream beside how many calls
+//                "before": an operator that the time holds besides, or a list of them, "duty": the
+//                share of the time that it runs in bursts, "beside": {"collective": {an operator},
+//                "collectives", "kernels"}: how many of it run on another stream beside how many
+//                calls
 //
 // A run also takes "source_id": who published it (measured_row.hpp).
 // Both take "source", "group" (a text, or one for each metric), "hold_out" (what it is held out by;

@@ -78,9 +78,12 @@ KernelPrediction predict(const MeasuredKernel& kernel, const CostModel& model,
   };
   if (!kernel.duty) {
     const PricedOp priced = price(kernel.work, model, cluster);
-    OperatorLine before = kernel.work;
-    before.op = kernel.before.value_or(Op{});
-    const Seconds earlier = kernel.before ? price(before, model, cluster).cost.duration : Seconds{};
+    Seconds earlier;
+    for (const Op& op : kernel.before) {
+      OperatorLine before = kernel.work;
+      before.op = op;
+      earlier += price(before, model, cluster).cost.duration;
+    }
     const Op run = as_run(kernel.work.op, cluster);
     return {earlier + priced.cost.duration,
             priced.clock,

@@ -58,7 +58,7 @@ struct MeasuredKernel {
   std::string split;  // by which it is held out or not; empty: it is of neither half (held_out.hpp)
   OperatorLine work;
   std::optional<Beside> beside;  // what runs beside it for a while
-  std::optional<Op> before;      // what the measured time holds besides and before it
+  std::vector<Op> before;        // what the measured time holds besides and before it
   std::optional<double> duty;    // share of the time that it runs in bursts; empty: without pauses
   std::vector<MeasuredQuantity> quantities;
   std::string skipped;  // why `work` cannot be priced

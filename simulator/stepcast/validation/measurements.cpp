@@ -107,7 +107,7 @@ MeasuredOperators measured_operators(const std::filesystem::path& file, const Im
   measured.file = file.string();
   for (MeasuredKernel& kernel : measured_kernels(file, importers, profiles)) {
     const std::optional<Seconds> time = time_of(kernel);
-    if (!kernel.skipped.empty() || kernel.before || !time) {
+    if (!kernel.skipped.empty() || !kernel.before.empty() || !time) {
       continue;
     }
     measured.machines.try_emplace(kernel.gpu, profiles.fabric(kernel.gpu));
