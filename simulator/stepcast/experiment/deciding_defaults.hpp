@@ -23,10 +23,11 @@ struct DecidingDefault {
 // A default that moves the rate by no more than that is not told.
 inline constexpr double kDecides = 0.1;
 
-// Of the software set, the number format, the batch (a quarter of it), the attention kernel and the
-// routing of experts, those that `experiment` leaves open and that move the rate of `projection`,
-// which is its own, by more than kDecides; a value with which the plan cannot run is left out.
-// Every one is a projection of its own.
+// Of the software set, the number format, the batch (a quarter of it), the attention kernel, the
+// routing of experts and, where the step waits for its host, the binding of its processes, those
+// that `experiment` leaves open and that move the rate of `projection`, which is its own, by more
+// than kDecides; a value with which the plan cannot run is left out. Every one is a projection of
+// its own.
 std::vector<DecidingDefault> deciding_defaults(const Experiment& experiment,
                                                const Projection& projection, const CostModel& cost,
                                                const DataRoot& data);

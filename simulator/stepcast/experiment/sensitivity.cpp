@@ -20,8 +20,8 @@ Sensitivity of_clock(const Experiment& experiment, Hertz clock, const CostModel&
   const bool possible = above <= experiment.cluster.device.clock.peak;
   const Hertz from = possible ? clock : (1.0 / kClockStep) * clock;
   const Hertz to = possible ? above : clock;
-  return {"clock", kClockStep, rate_at(experiment, from, cost), rate_at(experiment, to, cost),
-          from,    to};
+  return {"clock", kClockStep, rate_at(experiment, from, cost), rate_at(experiment, to, cost), from,
+          to,      false};
 }
 
 }  // namespace
@@ -37,8 +37,11 @@ std::vector<Sensitivity> sensitivities(const Experiment& experiment, const Proje
     scale.*resource.factor = kClockStep;
     Experiment more = experiment;
     more.cluster = scaled(std::move(more.cluster), scale);
-    result.push_back({resource.name, kClockStep, base.tokens_per_second_per_gpu,
-                      project(more, cost).tokens_per_second_per_gpu});
+    result.push_back({.resource = resource.name,
+                      .factor = kClockStep,
+                      .from = base.tokens_per_second_per_gpu,
+                      .to = project(more, cost).tokens_per_second_per_gpu,
+                      .of_time = resource.of_time});
   }
   result.push_back(of_clock(experiment, base.clock, cost));
   return result;

@@ -5,6 +5,7 @@
 #include "stepcast/hardware/collective_tables.hpp"
 #include "stepcast/hardware/device_tables.hpp"
 #include "stepcast/hardware/exchange_tables.hpp"
+#include "stepcast/hardware/host_tables.hpp"
 #include "stepcast/hardware/kernel_tables.hpp"
 
 namespace stepcast {
@@ -47,6 +48,8 @@ ClusterSpec scaled(ClusterSpec cluster, const ClusterScale& scale) {
   for (DispatcherConstants& dispatcher : device.exchange.dispatchers) {
     for_each_value(exchange_tables::kPartsOfKernels, "", dispatcher, follow);
   }
+  for_each_value(host_tables::kParts, "", cluster.host, follow);
+  cluster.host.pace = scale.host_time * cluster.host.pace;
   return cluster;
 }
 

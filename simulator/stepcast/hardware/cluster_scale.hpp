@@ -22,6 +22,7 @@ struct ClusterScale {
   double scale_up_bandwidth = 1.0;
   double scale_out_bandwidth = 1.0;
   double latency = 1.0;
+  double host_time = 1.0;
 
   bool operator==(const ClusterScale&) const = default;
 };
@@ -30,6 +31,7 @@ struct ScaleFactor {
   std::string_view name;
   double ClusterScale::*factor;
   std::string_view meaning;
+  bool of_time = false;  // more of it is longer and not faster
 };
 
 inline constexpr std::array kScaleFactors = {
@@ -43,7 +45,12 @@ inline constexpr std::array kScaleFactors = {
     ScaleFactor{"scale_out_bandwidth", &ClusterScale::scale_out_bandwidth, "rate of a NIC"},
     ScaleFactor{"latency", &ClusterScale::latency,
                 "from kernel to kernel in a stream or a graph; base and hop of collectives and "
-                "messages on links and NICs. 1.01 is one per cent longer"},
+                "messages on links and NICs. 1.01 is one per cent longer",
+                true},
+    ScaleFactor{"host_time", &ClusterScale::host_time,
+                "each call of the host, whether its profile or the software states it; 1.5 where "
+                "processes are not bound to the socket of their GPU",
+                true},
 };
 
 ClusterSpec scaled(ClusterSpec cluster, const ClusterScale& scale);

@@ -55,6 +55,7 @@ struct HostSpec {
   std::int64_t update_cores = 1;
   std::optional<BytesPerSecond> norm_memory;
 
+  double pace = 1.0;  // times as long as its profile says, for what software states of its calls
   std::vector<Provenance> provenance;
   SourceTable sources;
 };

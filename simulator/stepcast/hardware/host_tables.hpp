@@ -12,7 +12,8 @@ namespace stepcast::host_tables {
 inline constexpr Constant<HostSpec> constant(std::string_view key, std::string_view meaning,
                                              Seconds HostSpec::*member,
                                              Presence presence = Presence::kRequired) {
-  return {key, "us", limits::kMicroseconds, kByHand, meaning, member, presence};
+  return Constant<HostSpec>{key, "us", limits::kMicroseconds, kByHand, meaning, member, presence}
+      .with(&ClusterScale::host_time);
 }
 
 inline constexpr Constant<HostSpec> share(std::string_view key, std::string_view meaning,

@@ -170,7 +170,7 @@ std::string resource_text(const Sensitivity& s) {
     text += ", locked: from " + decimals(s.from_clock.value() / 1e6, 1) + " to " +
             decimals(s.to_clock.value() / 1e6, 1) + " MHz";
   }
-  return text + (s.resource == "latency" ? " (longer)" : "");
+  return text + (s.of_time ? " (longer)" : "");
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ struct Sensitivity {
   // Of the clock: the two that are compared; zero of all other resources.
   Hertz from_clock{};
   Hertz to_clock{};
+  bool of_time = false;  // more of the resource is longer and not faster
 
   [[nodiscard]] double change_percent() const { return 100.0 * (to / from - 1.0); }
 };

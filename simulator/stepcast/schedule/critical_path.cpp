@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "stepcast/schedule/host_launches.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {
@@ -91,7 +92,7 @@ class PathWalk : public StepListener {
 std::vector<PathSegment> critical_path(const StepContext& context) {
   PathWalk walk(context.expansion.plan.pp);
   StepTimer(context).at(context.clock, &walk);
-  return walk.path(context.expansion.software.host.waits(context.expansion.plan.micro_batches));
+  return walk.path(host_waits(context));
 }
 
 }  // namespace stepcast

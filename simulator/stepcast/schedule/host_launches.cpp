@@ -42,6 +42,11 @@ double operators_of_all(const OpList& ops) {
 
 }  // namespace
 
+Seconds host_waits(const StepContext& context) {
+  const ExpansionContext& expansion = context.expansion;
+  return context.cluster.host.pace * expansion.software.host.waits(expansion.plan.micro_batches);
+}
+
 // Products are compiled there, and what is generated; what moves rows lies between the regions.
 bool HostLaunches::in_region(const Op& op) const {
   const auto* kernel = std::get_if<MemoryBound>(&op.work);
@@ -66,7 +71,7 @@ Seconds HostLaunches::watching(double operators, Direction direction) const {
 Seconds HostLaunches::kernels(const Op& op, const OpCost& cost, LaunchMode mode,
                               Direction direction) const {
   if (work_.kernel) {
-    return cost.launches * *work_.kernel;
+    return cost.launches * host_.pace * *work_.kernel;
   }
   switch (mode) {
     case LaunchMode::kProgram:
@@ -84,7 +89,7 @@ Seconds HostLaunches::kernels(const Op& op, const OpCost& cost, LaunchMode mode,
 // Autograd calls the operator's counterpart in backward without the module around it.
 Seconds HostLaunches::communication(const Op& op, LaunchMode mode, Direction direction) const {
   if (work_.communication) {
-    return *work_.communication;
+    return host_.pace * *work_.communication;
   }
   if (mode == LaunchMode::kProgram) {
     return {};
@@ -104,7 +109,7 @@ Seconds HostLaunches::experts_one_by_one(const Op& op, const GroupedGemm& produc
   one.calls = size_of(products.dtype) < Bytes(2) ? 2.0 : 1.0;
   one.launches = one.calls;
   const Seconds product =
-      work_.expert ? one.calls * *work_.expert : kernels(op, one, mode, direction);
+      work_.expert ? one.calls * host_.pace * *work_.expert : kernels(op, one, mode, direction);
   return static_cast<double>(products.groups) * product;
 }
 
@@ -180,7 +185,7 @@ double HostLaunches::behind_mean(std::int64_t ranks) const {
 
 Seconds HostLaunches::learning_rows() const {
   if (work_.synchronise) {
-    return *work_.synchronise;
+    return host_.pace * *work_.synchronise;
   }
   // The counts are exchanged in a collective of their own.
   const Seconds counts = work_.functional_collectives ? host_.functional_backward : Seconds{};

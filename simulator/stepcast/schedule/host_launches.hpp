@@ -14,6 +14,9 @@
 
 namespace stepcast {
 
+// Of a step, while the device waits.
+Seconds host_waits(const StepContext& context);
+
 class HostLaunches {
  public:
   HostLaunches(const HostSpec& host, const SoftwareSpec& software, const TrainingRecipe& training)

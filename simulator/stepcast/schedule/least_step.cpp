@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/least_step.hpp"
+#include "stepcast/schedule/host_launches.hpp"
 
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 
@@ -57,8 +58,7 @@ class LeastTimes {
     }
     const OptimizerTime& optimizer = prices_.optimizer(weights, context_);
     step.energy += optimizer.energy;
-    step.step = end + optimizer.spent.total() +
-                context_.expansion.software.host.waits(context_.expansion.plan.micro_batches);
+    step.step = end + optimizer.spent.total() + host_waits(context_);
     return step;
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/model_floor.hpp"
+#include "stepcast/schedule/host_launches.hpp"
 
 #include <algorithm>
 
@@ -375,7 +376,7 @@ LeastStep ModelFloor::step(Hertz clock) {
   if (!twice) {
     least.step = max(least.step, behind_the_others(work));
   }
-  least.step += expansion.software.host.waits(expansion.plan.micro_batches);
+  least.step += host_waits(fixed);
   return least;
 }
 

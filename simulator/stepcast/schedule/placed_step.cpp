@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/placed_step.hpp"
+#include "stepcast/schedule/host_launches.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -65,7 +66,7 @@ class RankRecorder : public StepListener {
 PlacedStep placed_step(const StepContext& context, std::int64_t rank, std::int64_t most_kernels) {
   RankRecorder recorder(static_cast<std::size_t>(rank), most_kernels);
   StepTimer(context).at(context.clock, &recorder);
-  return recorder.take(context.expansion.software.host.waits(context.expansion.plan.micro_batches));
+  return recorder.take(host_waits(context));
 }
 
 }  // namespace stepcast

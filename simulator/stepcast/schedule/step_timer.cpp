@@ -264,8 +264,7 @@ class Assembly {
     const Seconds waited =
         own.parameters + reduction_tail(rank, own.end, ends.chunk_end.data() + rank * chunks_);
     time.spent.bubble = own.bubble;
-    time.spent.host +=
-        context_.expansion.software.host.waits(context_.expansion.plan.micro_batches);
+    time.spent.host += host_waits(context_);
     time.spent.exposed[slot(Axis::kPipeline)] += own.transfer;
     time.spent.exposed[slot(Axis::kData)] += waited;
     Seconds& hidden = time.hidden.exposed[slot(Axis::kData)];

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/hardware/cluster_scale.hpp"
 
+#include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/experiment/deciding_defaults.hpp"
+#include "stepcast/experiment/project.hpp"
 
 namespace stepcast::cluster_scale_test {
 namespace {
@@ -47,6 +50,16 @@ TEST_CASE("each factor multiplies its own rates and no other", "[unit]") {
   CHECK(device.clock.peak == plain.clock.peak);
 }
 
+TEST_CASE("a host whose calls take longer is a factor of its own, of a set's own times too",
+          "[unit]") {
+  ClusterSpec plain = cluster_of(test::shipped_gpu("mi300x"), 1);
+  plain.host.eager_call = Seconds(10e-6);
+  const ClusterSpec slow = scaled(plain, {.host_time = 1.5});
+  CHECK(slow.host.eager_call.value() == Approx(15e-6));
+  CHECK(slow.host.pace == 1.5);
+  CHECK(slow.device.launch_latency == plain.device.launch_latency);
+}
+
 TEST_CASE("a FLOP of faster matrix units takes the same energy", "[unit]") {
   const DeviceSpec plain = test::shipped_gpu("mi300x");
   const DeviceSpec device = scaled(cluster_of(plain, 1), {.matrix_rate = 2.0}).device;
@@ -62,6 +75,20 @@ TEST_CASE("an experiment scales its cluster after everything else that it says o
       example(), {"cluster.nic_rate=100 Gb/s", "cluster.scale.scale_out_bandwidth=0.5"},
       data_root());
   CHECK(experiment.cluster.device.scale_out.nic_rate.value() == 6.25e9);
+}
+
+TEST_CASE("a step that waits for its host says what it would be with processes that are not bound",
+          "[unit]") {
+  const auto told = [](const std::vector<Override>& settings) {
+    const CostModel cost = default_cost_model();
+    const Experiment experiment = load_experiment(example(), settings, data_root());
+    return note_of(deciding_defaults(experiment, project(experiment, cost), cost, data_root()));
+  };
+  const std::vector<Override> eager = {"model=llama3.1_8b", "software=torchtitan_eager",
+                                       "training.sequence_length=256", "plan={fsdp: 8}",
+                                       "cluster.nodes=1"};
+  CHECK_THAT(told(eager), contains_text("host bound to the socket of its GPU (not bound: "));
+  CHECK(told({}).find("not bound") == std::string::npos);
 }
 
 TEST_CASE("factors that are none are refused", "[unit]") {

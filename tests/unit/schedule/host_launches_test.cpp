@@ -154,6 +154,18 @@ TEST_CASE("Hosts that wait for each other keep the pace of the last of them", "[
   CHECK(launches.behind_mean(8) == 1.0);
 }
 
+TEST_CASE("A host that takes longer also takes longer for what the software states of its calls",
+          "[unit]") {
+  HostSpec host = host_of_round_times();
+  host.pace = 1.5;
+  SoftwareSpec software;
+  software.host.layers = LaunchMode::kEager;
+  software.host.kernel = Seconds(8e-6);
+  const TrainingRecipe training;
+  const HostLaunches launches(host, software, training);
+  CHECK(us(launches.launching(kProduct, of_kernels(2, 1), Direction::kForward)) == nearly(24.0));
+}
+
 TEST_CASE("A unit's gradients are concatenated by a table with an entry for 512 of a rank",
           "[unit]") {
   const HostSpec host = host_of_round_times();
