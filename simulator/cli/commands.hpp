@@ -34,7 +34,14 @@ void add_trace_compare(CLI::App& program, const GlobalOptions& global, Run& run)
 // `--section.key=value` and `--section.key value` become `section.key=value`. `arguments` are
 // without the program's name. No option of ours has a dot in its name; a command line of another
 // command stays as it is.
-std::vector<std::string> with_framework_arguments(std::vector<std::string> arguments);
+//
+// Of `stepcast import FILE` the framework that the file is of is put before it. Throws ConfigError
+// where nothing imports such a file.
+struct ForeignArguments {
+  std::vector<std::string> arguments;
+  std::string told;  // what the file was taken for, a line; empty where a word says so
+};
+ForeignArguments with_framework_arguments(std::vector<std::string> arguments);
 void add_import(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_export(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_list(CLI::App& program, const GlobalOptions& global, Run& run);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/number_option.hpp"
@@ -19,6 +20,7 @@
 #include "stepcast/base/option_keys.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/config/scalar.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -293,12 +295,78 @@ ExperimentOptions with_named_model(ExperimentOptions options, const Simulator& s
   return options;
 }
 
+// What the file is, where it is another program's; nothing of an experiment and of what is unknown.
+// Standard input can be read once.
+std::optional<KnownFile> foreign_file(const ExperimentOptions& options,
+                                      const Simulator& simulator) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(options.file, error)) {
+    return std::nullopt;
+  }
+  std::optional<KnownFile> known = simulator.known_file({options.file});
+  if (!known || known->is_experiment) {
+    return std::nullopt;
+  }
+  if (known->door.empty()) {
+    const Problem& refusal = known->refusal;
+    throw ConfigError({refusal.file, refusal.line, refusal.column}, refusal.message);
+  }
+  return known;
+}
+
+// A config.json is the model of an experiment that options alone make.
+ExperimentOptions with_foreign_model(ExperimentOptions options,
+                                     const std::optional<KnownFile>& foreign) {
+  if (foreign && foreign->door == "hf" && options.model.empty()) {
+    options.model = std::exchange(options.file, {});
+  }
+  return options;
+}
+
+// An experiment that is read from another program's file. Throws ConfigError where it does not say
+// what it runs on, and nobody else does.
+ExperimentSource imported_source(const ExperimentOptions& options, const KnownFile& known,
+                                 const Simulator& simulator) {
+  ImportSettings settings;
+  if (const auto gpu = options.site.find("--gpu"); gpu != options.site.end()) {
+    settings.gpu = gpu->second;
+  } else if (const auto cluster = options.site.find("--cluster"); cluster != options.site.end()) {
+    settings.gpu = simulator.gpu_of_cluster(cluster->second);
+  }
+  if (const auto nodes = options.site.find("--nodes"); nodes != options.site.end()) {
+    settings.nodes = leading_number(nodes->second);
+  }
+  spdlog::warn("{}", told_door(options.file, known));
+  const Imported imported = simulator.import_experiment(known.door, {options.file}, settings);
+  if (!imported.missing.empty()) {
+    throw ConfigError({options.file, 0, 0}, "is " + known.what +
+                                                ", and does not say on what it runs; give " +
+                                                text_list(imported.missing, " and "));
+  }
+  spdlog::warn("{}", std::string_view(imported.remarks).substr(0, imported.remarks.size() - 1));
+  ExperimentSource source{.text = imported.text};
+  source.folder = std::filesystem::path(options.file).parent_path();
+  source.name = options.file;
+  return source;
+}
+
 }  // namespace
 
+std::string told_door(const std::string& file, const KnownFile& known) {
+  const int line = known.refusal.line;
+  return (file == kStandardInput ? "standard input" : file) + ": " + known.what +
+         (line > 0 ? " in line " + std::to_string(line) : "") + ": import " + known.door;
+}
+
 ExperimentSource source_of(const ExperimentOptions& given, const Simulator& simulator) {
-  const ExperimentOptions options = with_named_model(given, simulator);
+  const ExperimentOptions named = with_named_model(given, simulator);
+  const std::optional<KnownFile> foreign = foreign_file(named, simulator);
+  const ExperimentOptions options = with_foreign_model(named, foreign);
   check_experiment_named(options);
   ExperimentSource source{.file = options.file};
+  if (foreign && !options.file.empty()) {
+    source = imported_source(options, *foreign, simulator);
+  }
   if (options.file.empty()) {
     // What an experiment made from options alone starts from; every value can be set.
     source.text = "training: {sequence_length: 4096}\n";

@@ -10,6 +10,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/number_option.hpp"
+#include "stepcast/base/error.hpp"
+#include "stepcast/base/text_list.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -21,18 +23,24 @@ struct ImportOptions {
   OutputOptions output;
 };
 
+void tell(const std::string& lines, const GlobalOptions& global) {
+  if (!global.quiet && !lines.empty()) {
+    std::fputs(lines.c_str(), stderr);
+  }
+}
+
 int run_import(const std::string& framework, const ImportOptions& options,
                const GlobalOptions& global) {
+  tell(global.recognized, global);  // first, for what follows may be refused
   const Imported imported =
       simulator_of(global).import_experiment(framework, {options.file}, options.settings);
-  if (!global.quiet) {
-    std::fputs(imported.remarks.c_str(), stderr);
-  }
+  tell(imported.remarks, global);
   write_file(options.output.out, imported.text);
   return kDone;
 }
 
 int run_import_hf(const ImportOptions& options, const GlobalOptions& global) {
+  tell(global.recognized, global);
   write_file(options.output.out, simulator_of(global).import_model({options.file}, options.name));
   return kDone;
 }
@@ -93,19 +101,56 @@ void add_import_records(CLI::App& command, const GlobalOptions& global, Run& run
   on_choice(*records, run, [options, &global] { return run_import_records(*options, global); });
 }
 
-// Of `import FILE`: the framework whose file it is; empty where the first argument is no file, or
-// of none that is known by its form.
-std::string framework_of_file(const std::vector<std::string>& arguments) {
-  std::error_code error;
-  const std::vector<Framework> known = Simulator::frameworks();
-  const bool named = arguments.size() > 1 && arguments[1] != "hf" && arguments[1] != "records" &&
-                     std::ranges::find(known, arguments[1], &Framework::name) == known.end() &&
-                     std::filesystem::is_regular_file(arguments[1], error);
-  try {
-    return named ? Simulator::framework_of_file({arguments[1]}) : std::string{};
-  } catch (const InputError&) {
-    return {};
+// Of `import FILE` the file; empty where a word says what it is.
+std::string unnamed_file(const std::vector<std::string>& arguments) {
+  std::vector<std::string> known = {"hf", "records"};
+  for (const Framework& framework : Simulator::frameworks()) {
+    known.push_back(framework.name);
   }
+  std::string file;
+  for (auto argument = arguments.begin() + 1; argument != arguments.end(); ++argument) {
+    std::error_code error;
+    if (std::ranges::find(known, *argument) != known.end()) {
+      return {};
+    }
+    if (file.empty() && std::filesystem::is_regular_file(*argument, error)) {
+      file = *argument;
+    }
+  }
+  return file;
+}
+
+// The value of --data, which is looked for before the options are read.
+std::string data_of(const std::vector<std::string>& arguments) {
+  constexpr std::string_view kOption = "--data";
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == kOption && i + 1 < arguments.size()) {
+      return arguments[i + 1];
+    }
+    if (argument.starts_with(std::string(kOption) + "=")) {
+      return argument.substr(kOption.size() + 1);
+    }
+  }
+  return {};
+}
+
+// What imports a file whose framework no word names. Throws ConfigError where nothing does.
+KnownFile known_file(const std::string& file, const std::vector<std::string>& arguments) {
+  GlobalOptions options;
+  options.data = data_of(arguments);
+  const std::optional<KnownFile> known = simulator_of(options).known_file({file});
+  if (!known) {
+    throw ConfigError(
+        {file, 0, 0},
+        "shows no sign of a format that is known; name its framework: stepcast import " +
+            text_list(Simulator::frameworks(), "|", &Framework::name) + "|hf " + file);
+  }
+  if (known->door.empty()) {
+    const Problem& refusal = known->refusal;
+    throw ConfigError({refusal.file, refusal.line, refusal.column}, refusal.message);
+  }
+  return *known;
 }
 
 bool is_dotted(const std::string& argument) {
@@ -115,12 +160,15 @@ bool is_dotted(const std::string& argument) {
 
 }  // namespace
 
-std::vector<std::string> with_framework_arguments(std::vector<std::string> arguments) {
+ForeignArguments with_framework_arguments(std::vector<std::string> arguments) {
   if (arguments.empty() || arguments.front() != "import") {
-    return arguments;
+    return {std::move(arguments), {}};
   }
-  if (const std::string framework = framework_of_file(arguments); !framework.empty()) {
-    arguments.insert(arguments.begin() + 1, framework);
+  std::string told;
+  if (const std::string file = unnamed_file(arguments); !file.empty()) {
+    const KnownFile known = known_file(file, arguments);
+    told = told_door(file, known) + '\n';
+    arguments.insert(arguments.begin() + 1, known.door);
   }
   std::vector<std::string> joined;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -134,13 +182,14 @@ std::vector<std::string> with_framework_arguments(std::vector<std::string> argum
     }
     joined.push_back(std::move(argument));
   }
-  return joined;
+  return {std::move(joined), std::move(told)};
 }
 
 void add_import(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
       "import", "an experiment, a model file or canonical records from what you already have");
   command->require_subcommand(1);
+  command->footer("Example: stepcast import FILE: finds out what the file is");
   for (const Framework& framework : Simulator::frameworks()) {
     add_import_framework(*command, framework, global, run);
   }

@@ -168,8 +168,10 @@ int run_command(int argc, char** argv) {
       program.add_flag("--verbose", global.verbose, "say on standard error what is being done");
   program.add_flag("--quiet", global.quiet, "say nothing on standard error but errors")
       ->excludes(verbose);
-  const std::vector<std::string> arguments =
+  const ForeignArguments foreign =
       with_framework_arguments(with_words_as_options({argv + 1, argv + argc}));
+  const std::vector<std::string>& arguments = foreign.arguments;
+  global.recognized = foreign.told;
   if (arguments.empty()) {
     std::fputs(kWhereToBegin, stdout);
     check_standard_output();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "frameworks/text_form.hpp"
 #include "frameworks/trainer_adapters.hpp"
 #include "frameworks/trainer_shipped.hpp"
 #include "frameworks/trainer_words.hpp"
@@ -81,11 +82,6 @@ TrainerFormat format_of(const ConfigNode& root) {
   return TrainerFormat::kUnknown;
 }
 
-bool is_json_text(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && text[first] == '{';
-}
-
 ConfigNode parsed_data(const std::string& text, const std::string& file) {
   if (!is_json_text(text)) {
     return parse_config(text, file);
@@ -94,31 +90,6 @@ ConfigNode parsed_data(const std::string& text, const std::string& file) {
   std::optional<ConfigNode> root = parse_json_object(text, {file}, diagnostics);
   diagnostics.throw_if_any();
   return *std::move(root);
-}
-
-bool has_line(std::string_view text, std::initializer_list<std::string_view> begins) {
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    if (std::any_of(begins.begin(), begins.end(),
-                    [line](std::string_view begin) { return line.starts_with(begin); })) {
-      return true;
-    }
-    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-  }
-  return false;
-}
-
-bool is_launch_script(std::string_view text, const std::string& file) {
-  const std::filesystem::path extension = std::filesystem::path(file).extension();
-  constexpr std::array<std::string_view, 5> kExtensions = {".sh", ".slurm", ".sbatch", ".bash",
-                                                           ".job"};
-  return std::find(kExtensions.begin(), kExtensions.end(), extension.string()) !=
-             kExtensions.end() ||
-         text.starts_with("#!/bin/") || text.starts_with("#!/usr/bin/env bash") ||
-         has_line(text, {"accelerate launch", "torchrun ", "deepspeed ", "trl ", "axolotl ",
-                         "llamafactory-cli ", "python ", "python3 "});
 }
 
 // "500_000" as YAML 1.1 and Python have it.
@@ -273,14 +244,13 @@ std::string_view name_of(TrainerDoor door) {
 }
 
 TrainerFormat trainer_format(std::string_view text, const std::string& file) {
-  const std::filesystem::path extension = std::filesystem::path(file).extension();
-  if (extension == ".py" || (extension != ".sh" && has_line(text, {"import ", "from "}) &&
-                             text.find('(') != std::string_view::npos)) {
-    return TrainerFormat::kPython;
-  }
-  const bool data = extension == ".yaml" || extension == ".yml" || extension == ".json";
-  if (!data && !is_json_text(text) && is_launch_script(text, file)) {
-    return TrainerFormat::kShell;
+  switch (form_of(text, file)) {
+    case TextForm::kPython:
+      return TrainerFormat::kPython;
+    case TextForm::kShell:
+      return TrainerFormat::kShell;
+    default:
+      break;
   }
   return format_of(parsed_data(std::string(text), file));
 }

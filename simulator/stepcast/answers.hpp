@@ -141,10 +141,22 @@ struct Framework {
   bool dated = false;       // an import takes the release of the framework
 };
 
+// What a file is, and the sign that says so.
+struct KnownFile {
+  std::string what;    // "a configuration of GPT-NeoX, by its 'pipe_parallel_size'"
+  std::string door;    // the framework whose import takes it, or "hf"; empty: none does
+  std::string remedy;  // what to do instead; of an experiment, which needs no import, too
+  bool is_experiment = false;
+  Problem refusal;  // where the sign stands, and what to tell where nothing imports it
+};
+
 // A file of another format as one of ours, and what became of its keys, a line each.
 struct Imported {
   std::string text;
   std::string remarks;
+  // The options for what the file does not say and no experiment can do without, or else was
+  // assumed: --gpu, --nodes.
+  std::vector<std::string> missing{};
 };
 
 // The files with which a framework runs an experiment, the one that an import takes first, and what

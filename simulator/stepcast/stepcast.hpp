@@ -198,9 +198,10 @@ class Simulator {
   [[nodiscard]] std::string canonical_records(const TextSource& rows) const;
 
   [[nodiscard]] static std::vector<Framework> frameworks();
-  // The name of the framework whose file it is, by its form and keys: of deepspeed, accelerate,
-  // axolotl, llamafactory and trl. Empty where it is none of them.
-  [[nodiscard]] static std::string framework_of_file(const TextSource& file);
+  // What a file is, by its form, its keys and its words (configs/frameworks/formats.yaml); nothing
+  // where it shows no sign of anything that is known. An experiment is told as one. Throws
+  // InputError where it cannot be read.
+  [[nodiscard]] std::optional<KnownFile> known_file(const TextSource& file) const;
   // An experiment from a launch file of a framework, or from the name of a recipe where it has
   // such. Throws InputError.
   [[nodiscard]] Imported import_experiment(const std::string& framework, const TextSource& file,

@@ -66,6 +66,9 @@ int fuzz_python_recipe(const std::uint8_t* data, std::size_t size);
 // import_hf_config: a model whose text reads back to it, or a ConfigError.
 int fuzz_hf(const std::uint8_t* data, std::size_t size);
 
+// recognized_file: a format whose sign stands in a line of the text, or nothing.
+int fuzz_format(const std::uint8_t* data, std::size_t size);
+
 // import_megatron, import_primus, import_megatron_bridge, import_mlperf: an experiment, or a
 // ConfigError, in time and memory that follow the size of the text.
 int fuzz_megatron(const std::uint8_t* data, std::size_t size);
@@ -85,6 +88,7 @@ struct Target {
 };
 inline constexpr std::array kTargets = {Target{"claim", fuzz_claim},
                                         Target{"config", fuzz_config},
+                                        Target{"format", fuzz_format},
                                         Target{"hf", fuzz_hf},
                                         Target{"json", fuzz_json},
                                         Target{"layout", fuzz_layout},

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of the public header that read and write files of other programs.
 
+#include <algorithm>
 #include <utility>
 
+#include "frameworks/file_formats.hpp"
 #include "frameworks/framework_table.hpp"
 #include "frameworks/hf_config.hpp"
-#include "frameworks/huggingface.hpp"
 #include "frameworks/imported_experiment.hpp"
+#include "frameworks/text_form.hpp"
 #include "frameworks/trainer_adapters.hpp"
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/foreign_model.hpp"
@@ -39,6 +41,54 @@ std::string text_or_name(const FrameworkInfo& framework, const TextSource& sourc
   return named ? source.file.string() : text_of(source);
 }
 
+// Of a file that is another framework's by its signs, what to do with it.
+std::optional<ConfigError> wrong_door(const FrameworkInfo& from, const ImportInput& input) {
+  const std::optional<RecognizedFile> found = recognized_file(input.text, input.file, input.data);
+  if (!found || found->format.door == from.name || found->sign.empty()) {
+    return std::nullopt;
+  }
+  const FileFormat& format = found->format;
+  return ConfigError(found->where, "is " + told_format(*found) + "; " +
+                                       (format.door.empty() ? format.remedy
+                                                            : "give it to stepcast import " +
+                                                                  format.door + " " + input.file));
+}
+
+// Data says what it is by its keys before they are read; scripts and Python, which may say a word
+// for another reason, where they cannot be read.
+ImportedExperiment imported_by(const FrameworkInfo& from, const ImportInput& input) {
+  const TextForm form = form_of(input.text, input.file);
+  const bool data = form == TextForm::kYaml || form == TextForm::kJson;
+  const std::optional<ConfigError> wrong = data ? wrong_door(from, input) : std::nullopt;
+  if (wrong) {
+    throw ConfigError(*wrong);
+  }
+  try {
+    return from.import_from(input);
+  } catch (const ConfigError&) {
+    const std::optional<ConfigError> other = data ? std::nullopt : wrong_door(from, input);
+    if (!other) {
+      throw;
+    }
+    throw ConfigError(*other);
+  }
+}
+
+std::vector<std::string> missing_options(const ImportedExperiment& imported) {
+  std::vector<std::string> options;
+  const ConfigNode* const cluster = imported.experiment.find("cluster");
+  if (cluster == nullptr || cluster->find("gpu") == nullptr) {
+    options.emplace_back("--gpu");
+  }
+  const bool assumed = std::ranges::any_of(imported.remarks, [](const ImportRemark& remark) {
+    return remark.outcome == ImportOutcome::kAssumed && remark.ours == "cluster.nodes";
+  });
+  if (assumed || cluster == nullptr || cluster->find("nodes") == nullptr) {
+    options.emplace_back("--nodes");
+  }
+  return options;
+}
+
 }  // namespace
 
 std::vector<Framework> Simulator::frameworks() {
@@ -52,9 +102,22 @@ std::vector<Framework> Simulator::frameworks() {
   });
 }
 
-std::string Simulator::framework_of_file(const TextSource& file) {
-  return answer_of(
-      [&] { return std::string(huggingface_door(text_of(file), told_name(file.file))); });
+std::optional<KnownFile> Simulator::known_file(const TextSource& file) const {
+  return answer_of([&]() -> std::optional<KnownFile> {
+    const std::optional<RecognizedFile> found =
+        recognized_file(text_of(file, kLargestHfConfig), told_name(file.file), DataRoot{data_});
+    if (!found) {
+      return std::nullopt;
+    }
+    const FileFormat& format = found->format;
+    const std::string what = told_format(*found);
+    const Location& where = found->where;
+    return KnownFile{what,
+                     format.door,
+                     format.remedy,
+                     format.is_experiment,
+                     {where.file, where.line, where.column, "is " + what + "; " + format.remedy}};
+  });
 }
 
 Imported Simulator::import_experiment(const std::string& framework, const TextSource& file,
@@ -75,9 +138,10 @@ Imported Simulator::import_experiment(const std::string& framework, const TextSo
     }
     input.unknown = settings.lenient ? UnknownSettings::kRemarked : UnknownSettings::kRefused;
     input.data = {data_};
-    const ImportedExperiment imported = from.import_from(input);
+    const ImportedExperiment imported = imported_by(from, input);
     check_import(imported, input);
-    return {to_yaml(imported, input.file), remarks_text(imported, input.file)};
+    return {to_yaml(imported, input.file), remarks_text(imported, input.file),
+            missing_options(imported)};
   });
 }
 

@@ -126,7 +126,7 @@ TEST_CASE("a row that says nothing, or not what, is refused at its line", "[unit
 TEST_CASE("no name of a shipped table stands in two rows", "[unit]") {
   for (const auto& entry :
        std::filesystem::directory_iterator(data_root().folder / "configs/frameworks")) {
-    if (entry.path().extension() != ".yaml") {
+    if (entry.path().extension() != ".yaml" || entry.path().stem() == "formats") {
       continue;
     }
     INFO(entry.path().string());
