@@ -2,6 +2,7 @@
 #include "frameworks/launch_command.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "frameworks/launch_doubts.hpp"
@@ -61,7 +62,118 @@ std::string variable_with_arguments(const ShellScript& script) {
                     "launches the training?");
 }
 
+bool runs(const LaunchedProgram& program, std::string_view word) {
+  const std::vector<std::string_view> signs = names_in(program.signs);
+  return std::any_of(signs.begin(), signs.end(), [word](std::string_view sign) {
+    return word.find(sign) != std::string_view::npos;
+  });
+}
+
+bool has_blank(std::string_view text) { return text.find_first_of(" \t\n") != text.npos; }
+
+// The words of a text that a command is handed, up to the end of the command in it that runs a
+// program; a word by itself as it is.
+std::vector<ShellWord> words_within(const ShellWord& word) {
+  if (!has_blank(word.text)) {
+    return {word};
+  }
+  std::vector<ShellWord> words;
+  std::string_view rest = word.text;
+  while (!rest.empty()) {
+    const std::size_t begin = std::min(rest.find_first_not_of(" \t\n"), rest.size());
+    const std::size_t end = std::min(rest.find_first_of(" \t\n", begin), rest.size());
+    std::string text(rest.substr(begin, end - begin));
+    std::erase_if(text, [](char c) { return c == '"' || c == '\''; });
+    if (!text.empty() && text != "\\") {
+      words.push_back({std::move(text), word.where, word.is_known});
+    }
+    rest.remove_prefix(end);
+  }
+  return words;
+}
+
+bool ends_command(const std::string& word) {
+  return word == "&&" || word == "||" || word == "|" || word == ";" || word.ends_with(';');
+}
+
+// The program with its arguments where a command runs it; nothing where it does not.
+std::optional<LaunchCommand> launched(const LaunchedProgram& program, const ShellCommand& command,
+                                      const ShellScript& script) {
+  const auto found = std::find_if(command.words.begin(), command.words.end(),
+                                  [&](const ShellWord& word) { return runs(program, word.text); });
+  if (found == command.words.end()) {
+    return std::nullopt;
+  }
+  const bool within = has_blank(found->text);
+  std::vector<ShellWord> words = words_within(*found);
+  const auto at = std::find_if(words.begin(), words.end(),
+                               [&](const ShellWord& word) { return runs(program, word.text); });
+  LaunchCommand launch;
+  launch.program = at->text;
+  launch.launcher =
+      launcher_of(command, static_cast<std::size_t>(found - command.words.begin()), script);
+  launch.arguments.assign(at + 1, std::find_if(at + 1, words.end(), [](const ShellWord& word) {
+                            return ends_command(word.text);
+                          }));
+  if (within) {
+    launch.launcher.insert(launch.launcher.end(), found + 1, command.words.end());
+  } else {
+    launch.arguments.insert(launch.arguments.end(), found + 1, command.words.end());
+  }
+  launch.doubts = doubts_of(script, command, within ? std::string{} : launch.program, program.form);
+  return launch;
+}
+
+// "per_device_batch_size=4", "+model.fp8=true"; nothing of a file's name or an option.
+std::optional<Setting> assignment_in(const ShellWord& word) {
+  std::string_view text = word.text;
+  text.remove_prefix(std::min(text.find_first_not_of('+'), text.size()));
+  const std::size_t equals = text.find('=');
+  const bool is_key = equals != std::string_view::npos && equals > 0 && ascii::is_lower(text[0]) &&
+                      text.substr(0, equals).find('/') == std::string_view::npos;
+  return is_key ? std::optional(text_setting(std::string(text.substr(0, equals)),
+                                             std::string(text.substr(equals + 1)), word.where))
+                : std::nullopt;
+}
+
 }  // namespace
+
+std::vector<Setting> settings_in(const std::vector<ShellWord>& words, ArgumentForm form) {
+  if (form == ArgumentForm::kOptions) {
+    return argument_settings(words);
+  }
+  std::vector<Setting> settings;
+  for (const ShellWord& whole : words) {
+    for (const ShellWord& word : words_within(whole)) {
+      if (std::optional<Setting> setting = assignment_in(word)) {
+        settings.push_back(*std::move(setting));
+      }
+    }
+  }
+  return settings;
+}
+
+LaunchCommand command_of(const LaunchedProgram& program, const ShellScript& script,
+                         const std::string& file) {
+  std::optional<LaunchCommand> best;
+  for (const ShellCommand& command : script.commands) {
+    std::optional<LaunchCommand> found = launched(program, command, script);
+    if (found && (!best || best->arguments.size() < found->arguments.size())) {
+      best = std::move(found);
+    }
+  }
+  if (!best && !script.missing.empty()) {
+    throw ConfigError(script.missing.front().where,
+                      "runs '" + script.missing.front().text.substr(0, 100) +
+                          "', which is not beside the script, and no command of " +
+                          std::string(program.what) + "; put it there, or give that script");
+  }
+  if (!best) {
+    throw ConfigError({file, 0, 0}, "has no command that runs " + std::string(program.what) +
+                                        "; is it the script that launches the training?");
+  }
+  return *std::move(best);
+}
 
 std::vector<ShellWord> launcher_of(const ShellCommand& command, std::size_t program,
                                    const ShellScript& script) {

@@ -25,6 +25,27 @@ struct LaunchCommand {
 // hands to other shells. Throws ConfigError if it has none.
 LaunchCommand training_command(const ShellScript& script, const std::string& file);
 
+// How a program is told what to do.
+enum class ArgumentForm {
+  kOptions,      // --tensor-model-parallel-size 8
+  kAssignments,  // per_device_batch_size=4, as MaxText and Hydra take them
+};
+
+// A program by the names that its command may have.
+struct LaunchedProgram {
+  std::string_view what;   // "MaxText", for messages
+  std::string_view signs;  // parts of the word that runs it, with blanks between
+  ArgumentForm form = ArgumentForm::kOptions;
+};
+
+// The command that runs such a program, the one with most arguments of several; also one that
+// stands in the text of an option, as clusters are handed it. Throws ConfigError if there is none.
+LaunchCommand command_of(const LaunchedProgram& program, const ShellScript& script,
+                         const std::string& file);
+
+// The arguments of a program by their form, of assignments those alone.
+std::vector<Setting> settings_in(const std::vector<ShellWord>& words, ArgumentForm form);
+
 // Words as settings: --tensor-model-parallel-size 8 is tensor_model_parallel_size: 8; an argument
 // without a value is a switch, one with several has them with blanks between.
 std::vector<Setting> argument_settings(const std::vector<ShellWord>& words);

@@ -49,8 +49,9 @@ std::string cause_of(const ShellUnknown& root) {
 
 class Doubts {
  public:
-  Doubts(const ShellScript& script, const ShellCommand& command, const std::string& program)
-      : script_(script), command_(command), program_(program) {
+  Doubts(const ShellScript& script, const ShellCommand& command, const std::string& program,
+         ArgumentForm form)
+      : script_(script), command_(command), program_(program), form_(form) {
     for (const ShellField& field : command.fields) {
       fields_.push_back(field.text);
     }
@@ -95,7 +96,7 @@ class Doubts {
       }
     }
     Settings made;
-    for (const Setting& setting : argument_settings(words)) {
+    for (const Setting& setting : settings_in(words, form_)) {
       made[setting.name] = setting.value.text;
     }
     return made;
@@ -190,6 +191,7 @@ class Doubts {
   const ShellScript& script_;
   const ShellCommand& command_;
   const std::string& program_;
+  ArgumentForm form_;
   ShellFields fields_;
   Settings base_;
   const ShellWord* missing_ = nullptr;
@@ -199,8 +201,8 @@ class Doubts {
 }  // namespace
 
 std::vector<SettingDoubt> doubts_of(const ShellScript& script, const ShellCommand& command,
-                                    const std::string& program) {
-  return Doubts(script, command, program).all();
+                                    const std::string& program, ArgumentForm form) {
+  return Doubts(script, command, program, form).all();
 }
 
 }  // namespace stepcast

@@ -8,14 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "frameworks/launch_command.hpp"
 #include "frameworks/setting_reader.hpp"
 #include "frameworks/shell_script.hpp"
 
 namespace stepcast {
 
 // Of the arguments behind `program`, or of all where it is empty. Names are as
-// argument_settings() has them.
+// settings_in() has them.
 std::vector<SettingDoubt> doubts_of(const ShellScript& script, const ShellCommand& command,
-                                    const std::string& program);
+                                    const std::string& program,
+                                    ArgumentForm form = ArgumentForm::kOptions);
 
 }  // namespace stepcast

@@ -7,6 +7,7 @@
 #include "frameworks/imported_experiment.hpp"
 #include "frameworks/job_size.hpp"
 #include "frameworks/maxtext.hpp"
+#include "frameworks/maxtext_launch.hpp"
 #include "frameworks/maxtext_words.hpp"
 #include "frameworks/setting.hpp"
 #include "frameworks/setting_reader.hpp"
@@ -171,48 +172,6 @@ class MeshReader {
   // GPUs of the whole job where something beside the file says; 0 where nothing does.
   std::int64_t given_ranks_;
 };
-
-constexpr int kMostBases = 8;
-
-// "32_000" as YAML 1.1 and Python have it.
-ConfigNode without_separators(ConfigNode value) {
-  const bool grouped = !value.quoted && !value.text.empty() &&
-                       value.text.find_first_not_of("0123456789_") == std::string::npos;
-  if (grouped) {
-    std::erase(value.text, '_');
-  }
-  return value;
-}
-
-// The keys of the file after those of the files that it builds upon.
-std::vector<Setting> maxtext_settings(const ConfigNode& root, const std::filesystem::path& folder,
-                                      int depth) {
-  if (root.kind == ConfigNode::Kind::kScalar || root.kind == ConfigNode::Kind::kSequence) {
-    throw ConfigError(root.location(),
-                      "has no keys of MaxText; of a script that runs it give the YAML that it "
-                      "names, with the script's KEY=VALUE behind it");
-  }
-  std::vector<Setting> settings;
-  for (const ConfigEntry& entry : root.entries) {
-    if (entry.key != "base_config") {
-      settings.push_back({entry.key, without_separators(entry.value)});
-      continue;
-    }
-    const std::filesystem::path base = folder / entry.value.text;
-    if (base.filename() == "base.yml" || entry.value.text.empty()) {
-      continue;  // its values are the defaults here
-    }
-    if (depth >= kMostBases || folder.empty() || !std::filesystem::exists(base)) {
-      throw ConfigError(entry.value.location(),
-                        "base_config '" + entry.value.text.substr(0, 100) +
-                            "' is not there; give it beside the file, or base.yml");
-    }
-    const std::vector<Setting> below =
-        maxtext_settings(load_config(base), base.parent_path(), depth + 1);
-    settings.insert(settings.begin(), below.begin(), below.end());
-  }
-  return settings;
-}
 
 class MaxTextReader {
  public:
@@ -521,6 +480,19 @@ class MaxTextReader {
   std::int64_t global_ = 1;
 };
 
+// Axes between nodes that take what is left are one where nobody says how many nodes there are.
+void assume_one_node(const FrameworkExperiment& parts, const ImportInput& input,
+                     FrameworkReader& reader) {
+  constexpr std::string_view kNodes = "cluster.nodes=";
+  const std::vector<std::string> kept = kept_assignments(input.text);
+  const bool said = input.nodes || std::ranges::any_of(kept, [&](const std::string& line) {
+                      return line.starts_with(kNodes);
+                    });
+  if (!said && parts.gpus.value_or(0) <= gpus_per_node(input)) {
+    reader.assume("cluster.nodes", "1", "nothing says how many there are; give --nodes");
+  }
+}
+
 }  // namespace
 
 FrameworkExperiment read_maxtext(FrameworkReader& settings, const ImportInput& input) {
@@ -528,14 +500,26 @@ FrameworkExperiment read_maxtext(FrameworkReader& settings, const ImportInput& i
 }
 
 ImportedExperiment import_maxtext(const ImportInput& input) {
-  std::vector<Setting> settings =
-      maxtext_settings(parse_config(input.text, input.file), input.folder, 0);
-  const std::vector<Setting> given = assignment_settings(input.overrides);
-  settings.insert(settings.end(), given.begin(), given.end());
+  MaxTextLaunch file = read_maxtext_launch(input);
+  ImportInput launched = input;
+  launched.nodes = input.nodes ? input.nodes : file.size.nodes;
+  const std::vector<Setting> given = assignment_settings(words_of_settings(input.overrides));
+  for (const Setting& setting : given) {
+    std::erase_if(file.doubts,
+                  [&](const SettingDoubt& doubt) { return doubt.name == setting.name; });
+  }
+  file.settings.insert(file.settings.end(), given.begin(), given.end());
   Diagnostics diagnostics;
-  FrameworkReader reader(std::move(settings), diagnostics);
-  FrameworkExperiment parts = read_maxtext(reader, input);
-  return assembled(reader, std::move(parts), input);
+  FrameworkReader reader(std::move(file.settings), diagnostics);
+  reader.add_doubts(std::move(file.doubts));
+  for (const SizeAssumption& assumption : file.size.assumptions) {
+    if (!input.nodes && assumption.ours == "cluster.nodes") {
+      reader.assume(assumption.ours, assumption.value, assumption.note);
+    }
+  }
+  FrameworkExperiment parts = read_maxtext(reader, launched);
+  assume_one_node(parts, launched, reader);
+  return assembled(reader, std::move(parts), launched);
 }
 
 }  // namespace stepcast

@@ -39,7 +39,7 @@ inline constexpr auto kMaxTextPolicies = std::to_array<MaxTextRemat>({
     {"none", "none"},
     {"minimal_with_context minimal_flash minimal_with_context_and_quantization", "selective",
      "[layernorm, mlp_act]"},
-    {"minimal", "selective", "[core_attn, layernorm, mlp_act]"},
+    {"minimal minimal_with_quantization", "selective", "[core_attn, layernorm, mlp_act]"},
     {"save_out_proj save_qkv_proj save_dot_except_mlp save_dot_except_mlpwi "
      "save_dot_with_context_except_mlp custom",
      "full",

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "stepcast/base/ascii.hpp"
+
 namespace stepcast {
 
 std::vector<std::string_view> names_in(std::string_view text) {
@@ -30,6 +32,17 @@ bool is_among(std::string_view names, std::string_view name) {
   const std::vector<std::string_view> all = names_in(names);
   return std::any_of(all.begin(), all.end(),
                      [name](std::string_view listed) { return stands_for(listed, name); });
+}
+
+std::vector<std::string> words_of_settings(const std::vector<std::string>& overrides) {
+  std::vector<std::string> kept;
+  for (const std::string& text : overrides) {
+    const std::string key = text.substr(0, text.find('='));
+    if (std::any_of(key.begin(), key.end(), ascii::is_lower)) {
+      kept.push_back(text);
+    }
+  }
+  return kept;
 }
 
 std::vector<Setting> assignment_settings(const std::vector<std::string>& overrides) {

@@ -25,6 +25,9 @@ bool is_among(std::string_view names, std::string_view name);
 
 Setting text_setting(std::string name, std::string value, const Location& where);
 
+// KEY=VALUE without the variables of a script, whose names have no small letter.
+std::vector<std::string> words_of_settings(const std::vector<std::string>& overrides);
+
 // Assignments of a command line as settings: KEY=VALUE, --KEY=VALUE, or --KEY for a switch. Throws
 // ConfigError for a text that is none of them.
 std::vector<Setting> assignment_settings(const std::vector<std::string>& overrides);

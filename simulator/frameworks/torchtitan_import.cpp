@@ -10,7 +10,9 @@
 #include "frameworks/python_recipe.hpp"
 #include "frameworks/python_tokens.hpp"
 #include "frameworks/setting.hpp"
+#include "frameworks/text_form.hpp"
 #include "frameworks/torchtitan.hpp"
+#include "frameworks/torchtitan_launch.hpp"
 #include "frameworks/words.hpp"
 #include "stepcast/base/text_list.hpp"
 
@@ -318,9 +320,7 @@ std::string module_of(const std::string& said, const ImportInput& input,
   return "llama3";
 }
 
-}  // namespace
-
-ImportedExperiment import_torchtitan(const ImportInput& input) {
+ImportedExperiment import_job(const ImportInput& input, std::vector<SettingDoubt> doubts) {
   std::vector<Setting> overrides = assignment_settings(input.overrides);
   TorchtitanJob job;
   job.recipe = is_recipe(input);
@@ -348,8 +348,19 @@ ImportedExperiment import_torchtitan(const ImportInput& input) {
   rename(settings);
   Diagnostics diagnostics;
   FrameworkReader reader(std::move(settings), diagnostics);
+  reader.add_doubts(std::move(doubts));
   FrameworkExperiment parts = read_torchtitan(reader, job, input);
   return assembled(reader, std::move(parts), input);
+}
+
+}  // namespace
+
+ImportedExperiment import_torchtitan(const ImportInput& input) {
+  if (form_of(input.text, input.file) != TextForm::kShell) {
+    return import_job(input, {});
+  }
+  TorchtitanLaunch launch = read_torchtitan_launch(input);
+  return import_job(launch.input, std::move(launch.doubts));
 }
 
 }  // namespace stepcast

@@ -125,18 +125,6 @@ std::string routed(const std::string& name) {
   return name;
 }
 
-// KEY=VALUE without the variables of a script, which has read them by itself.
-std::vector<std::string> without_variables(const std::vector<std::string>& overrides) {
-  std::vector<std::string> kept;
-  for (const std::string& text : overrides) {
-    const std::string key = text.substr(0, text.find('='));
-    if (std::any_of(key.begin(), key.end(), ascii::is_lower)) {
-      kept.push_back(text);
-    }
-  }
-  return kept;
-}
-
 // The files that KEY=VALUE names: arguments=sft.yaml, adapter_config=adapter_config.json. A file
 // that is not there is an error.
 void add_given_files(const ImportInput& input, std::vector<Setting>& given, TrainerFile& file) {
@@ -403,7 +391,7 @@ TrainerFile read_trainer_file(const ImportInput& input, TrainerDoor door) {
   }
   const bool script = format == TrainerFormat::kShell;
   std::vector<Setting> given =
-      assignment_settings(script ? without_variables(input.overrides) : input.overrides);
+      assignment_settings(script ? words_of_settings(input.overrides) : input.overrides);
   add_given_files(input, given, file);
   TrainerFile last;
   for (Setting& setting : given) {
