@@ -8,6 +8,7 @@
 #include "frameworks/job_size.hpp"
 #include "frameworks/launch_command.hpp"
 #include "frameworks/megatron_writer.hpp"
+#include "frameworks/megatron_yaml.hpp"
 #include "frameworks/words.hpp"
 #include "frameworks/written_text.hpp"
 #include "stepcast/base/ascii.hpp"
@@ -67,25 +68,6 @@ bool is_yaml(const ImportInput& input) {
   return file.extension() != ".sh" && input.text.find("--") == std::string::npos;
 }
 
-// "--num-layers" and "num-layers" as the field that they set.
-std::string field_name(std::string_view key) {
-  std::string name(key.starts_with("--") ? key.substr(2) : key);
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
-// A mapping as settings, one a key that holds no mapping, under the key alone: Megatron's YAML puts
-// fields into groups that its code takes apart again.
-void collect_settings(const ConfigNode& node, const std::string& key, std::vector<Setting>& all) {
-  if (node.kind == ConfigNode::Kind::kMapping) {
-    for (const ConfigEntry& entry : node.entries) {
-      collect_settings(entry.value, entry.key, all);
-    }
-  } else {
-    all.push_back({field_name(key), node});
-  }
-}
-
 bool has_small_letter(std::string_view text) {
   return std::any_of(text.begin(), text.end(), ascii::is_lower);
 }
@@ -99,10 +81,8 @@ struct MegatronFile {
 
 MegatronFile read_megatron_file(const ImportInput& input) {
   if (is_yaml(input)) {
-    std::vector<Setting> leaves;
-    collect_settings(parse_config(input.text, input.file), {}, leaves);
-    std::erase_if(leaves, [](const Setting& setting) { return setting.name.empty(); });
-    return {std::move(leaves), {}, {}, {}};
+    MegatronYaml yaml = read_megatron_yaml(input);
+    return {std::move(yaml.settings), {}, {}, std::move(yaml.doubts)};
   }
   const ShellSources sources = [&](const std::string& name) { return text_beside(input, name); };
   const ShellScript script =
@@ -188,7 +168,7 @@ std::vector<Setting> override_settings(const std::vector<std::string>& overrides
     }
     const std::string name = text.substr(0, equals);
     if (has_small_letter(name)) {
-      settings.push_back(text_setting(field_name(name), text.substr(equals + 1), where));
+      settings.push_back(text_setting(megatron_field_name(name), text.substr(equals + 1), where));
     }
   }
   return words.as_fields(std::move(settings));

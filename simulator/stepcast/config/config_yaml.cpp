@@ -6,6 +6,8 @@
 #include <yaml.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -161,10 +163,56 @@ class PlainReader {
   const std::shared_ptr<const std::string>& file_;
 };
 
+// kStrict: what a config file of ours may have. kOpen: anchors, aliases, merges, and keys that
+// stand several times, of which the last counts, too.
+enum class YamlDialect { kStrict, kOpen };
+
+std::size_t nodes_in(const ConfigNode& node) {
+  std::size_t count = 1;
+  for (const ConfigNode& item : node.items) {
+    count += nodes_in(item);
+  }
+  for (const ConfigEntry& entry : node.entries) {
+    count += nodes_in(entry.value);
+  }
+  return count;
+}
+
+// The entries of a mapping, of a key that stands several times the last, and behind them those of
+// its merges, the values of "<<", that it has not itself.
+void settle_keys(ConfigNode& mapping) {
+  constexpr std::string_view kMerge = "<<";
+  std::vector<ConfigEntry> settled;
+  std::vector<ConfigEntry> merged;
+  std::unordered_map<std::string, std::size_t> places;
+  for (ConfigEntry& entry : mapping.entries) {
+    if (entry.key == kMerge) {
+      std::move(entry.value.entries.begin(), entry.value.entries.end(), std::back_inserter(merged));
+      for (ConfigNode& item : entry.value.items) {
+        std::move(item.entries.begin(), item.entries.end(), std::back_inserter(merged));
+      }
+      continue;
+    }
+    const auto [place, is_new] = places.try_emplace(entry.key, settled.size());
+    if (is_new) {
+      settled.push_back(std::move(entry));
+    } else {
+      settled[place->second] = std::move(entry);
+    }
+  }
+  for (ConfigEntry& entry : merged) {
+    if (places.try_emplace(entry.key, settled.size()).second) {
+      settled.push_back(std::move(entry));
+    }
+  }
+  mapping.entries = std::move(settled);
+}
+
 // Builds the tree from the parser's events: unlike YAML::Node this keeps repeated keys visible.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(std::shared_ptr<const std::string> file) : file_(std::move(file)) {}
+  TreeBuilder(std::shared_ptr<const std::string> file, YamlDialect dialect)
+      : file_(std::move(file)), dialect_(dialect) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) {
@@ -174,11 +222,20 @@ class TreeBuilder : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     refuse_anchor(mark, anchor);
-    add(empty_at(place(mark), ConfigNode::Kind::kNull));
+    add(empty_at(place(mark), ConfigNode::Kind::kNull), anchor);
   }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
-    error(mark, "an alias (*name) is not supported; write the value out");
-    add(empty_at(place(mark), ConfigNode::Kind::kNull));
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (dialect_ == YamlDialect::kStrict) {
+      error(mark, "an alias (*name) is not supported; write the value out");
+    }
+    const auto found = anchored_.find(anchor);
+    const bool known = found != anchored_.end();
+    copied_ += known ? nodes_in(found->second) : 0;
+    if (copied_ > kMostCopied) {
+      error(mark, "aliases repeat more than 100,000 values; write them out");
+    }
+    add(known && copied_ <= kMostCopied ? found->second
+                                        : empty_at(place(mark), ConfigNode::Kind::kNull));
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
@@ -186,20 +243,20 @@ class TreeBuilder : public YAML::EventHandler {
     refuse_tag(mark, tag);
     ConfigNode scalar = scalar_at(place(mark), value);
     scalar.quoted = tag == "!";
-    add(std::move(scalar));
+    add(std::move(scalar), anchor);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value /*style*/) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
-    open_.push_back({empty_at(place(mark), ConfigNode::Kind::kSequence), {}, false, {}});
+    open_.push_back({empty_at(place(mark), ConfigNode::Kind::kSequence), {}, false, {}, anchor});
   }
   void OnSequenceEnd() override { close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value /*style*/) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
-    open_.push_back({empty_at(place(mark), ConfigNode::Kind::kMapping), {}, false, {}});
+    open_.push_back({empty_at(place(mark), ConfigNode::Kind::kMapping), {}, false, {}, anchor});
   }
   void OnMapEnd() override { close(); }
 
@@ -213,7 +270,9 @@ class TreeBuilder : public YAML::EventHandler {
     ConfigEntry pending;  // a mapping's key that waits for its value
     bool has_key = false;
     std::unordered_map<std::string, int> lines;  // of a mapping: its keys, and where they stand
+    YAML::anchor_t anchor = 0;
   };
+  static constexpr std::size_t kMostCopied = 100'000;
 
   [[nodiscard]] ConfigPlace place(const YAML::Mark& mark) const {
     return {file_, mark.line + 1, mark.column + 1};
@@ -222,7 +281,7 @@ class TreeBuilder : public YAML::EventHandler {
     diagnostics_.error(place(mark).location(), std::move(message));
   }
   void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
-    if (anchor != 0) {
+    if (anchor != 0 && dialect_ == YamlDialect::kStrict) {
       error(mark, "an anchor (&name) is not supported; remove it");
     }
   }
@@ -233,10 +292,17 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void close() {
     ConfigNode done = std::move(open_.back().node);
+    const YAML::anchor_t anchor = open_.back().anchor;
     open_.pop_back();
-    add(std::move(done));
+    if (dialect_ == YamlDialect::kOpen) {
+      settle_keys(done);
+    }
+    add(std::move(done), anchor);
   }
-  void add(ConfigNode value) {
+  void add(ConfigNode value, YAML::anchor_t anchor = 0) {
+    if (anchor != 0 && dialect_ == YamlDialect::kOpen) {
+      anchored_[anchor] = value;
+    }
     if (open_.empty()) {
       root_ = std::move(value);
     } else if (open_.back().node.kind == ConfigNode::Kind::kSequence) {
@@ -259,14 +325,17 @@ class TreeBuilder : public YAML::EventHandler {
       return;
     }
     const auto [first, is_new] = mapping.lines.try_emplace(key.text, key.line);
-    if (!is_new) {
+    if (!is_new && dialect_ == YamlDialect::kStrict) {
       diagnostics_.error(key.location(), "repeated key '" + key.text + "', first given on line " +
                                              std::to_string(first->second) + "; keep one of them");
     }
   }
 
   std::shared_ptr<const std::string> file_;
+  YamlDialect dialect_;
   std::vector<Open> open_;
+  std::map<YAML::anchor_t, ConfigNode> anchored_;
+  std::size_t copied_ = 0;  // values that aliases repeat
   ConfigNode root_;
   Diagnostics diagnostics_;
   int documents_ = 0;
@@ -341,14 +410,9 @@ std::string text_of(const ConfigNode& node, bool block) {
   return out.c_str();
 }
 
-}  // namespace
-
-std::string to_yaml(const ConfigNode& node) { return text_of(node, is_nested(node)) + "\n"; }
-
-std::string to_flow_yaml(const ConfigNode& node) { return text_of(node, false); }
-
-ConfigNode read_full_yaml(std::string_view text, const std::shared_ptr<const std::string>& file) {
-  TreeBuilder builder(file);
+ConfigNode read_by(YamlDialect dialect, std::string_view text,
+                   const std::shared_ptr<const std::string>& file) {
+  TreeBuilder builder(file, dialect);
   std::istringstream stream{std::string(text)};
   try {
     YAML::Parser parser(stream);
@@ -362,6 +426,20 @@ ConfigNode read_full_yaml(std::string_view text, const std::shared_ptr<const std
   }
   builder.diagnostics().throw_if_any();
   return builder.take_root();
+}
+
+}  // namespace
+
+std::string to_yaml(const ConfigNode& node) { return text_of(node, is_nested(node)) + "\n"; }
+
+std::string to_flow_yaml(const ConfigNode& node) { return text_of(node, false); }
+
+ConfigNode read_full_yaml(std::string_view text, const std::shared_ptr<const std::string>& file) {
+  return read_by(YamlDialect::kStrict, text, file);
+}
+
+ConfigNode read_open_yaml(std::string_view text, const std::shared_ptr<const std::string>& file) {
+  return read_by(YamlDialect::kOpen, text, file);
 }
 
 std::optional<ConfigNode> read_plain_yaml(std::string_view text,

@@ -22,6 +22,10 @@ namespace stepcast {
 // config file means, and what is wrong with it. Throws ConfigError with all problems found.
 ConfigNode read_full_yaml(std::string_view text, const std::shared_ptr<const std::string>& file);
 
+// The same of what other programs write for themselves: anchors, aliases and merges stand for what
+// they repeat, and of a key that stands several times the last one counts.
+ConfigNode read_open_yaml(std::string_view text, const std::shared_ptr<const std::string>& file);
+
 // Reads ordinary YAML with libyaml, in a seventh of the instructions that yaml-cpp takes.
 //
 // Ordinary is what profiles, models and experiments consist of: one document of mappings, sequences
