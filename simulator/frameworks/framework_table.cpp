@@ -7,6 +7,7 @@
 #include "frameworks/huggingface.hpp"
 #include "frameworks/maxtext.hpp"
 #include "frameworks/megatron_import.hpp"
+#include "frameworks/nemo.hpp"
 #include "frameworks/primus_import.hpp"
 #include "frameworks/setting.hpp"
 #include "frameworks/torchtitan.hpp"
@@ -31,11 +32,14 @@ constexpr auto kFrameworks = std::to_array<FrameworkInfo>({
     {"mlperf", "the variables of one of NVIDIA's submissions to MLPerf Training",
      "import mlperf config_GB200_18x4x64xtp2pp8cp2_fp8.sh model=llama3.1_405b", import_mlperf,
      nullptr, nullptr},
-    {"torchtitan", "a job config of torchtitan: TOML, or config_registry.py",
+    {"nemo", "a configuration of NeMo 1 in YAML, or a script that runs it",
+     "import nemo megatron_gpt_config.yaml model.micro_batch_size=2 --gpu h100_sxm", import_nemo,
+     nullptr, nullptr},
+    {"torchtitan", "a job config of torchtitan: TOML, config_registry.py, or a script that runs it",
      "import torchtitan llama3_70b.toml --gpu h100_sxm --nodes 8", import_torchtitan,
      export_torchtitan, why_not_torchtitan, "a job config of torchtitan (TOML)", false,
      "torchtitan*", true},
-    {"maxtext", "a configuration of MaxText: YAML",
+    {"maxtext", "a configuration of MaxText: YAML, or a script that runs it",
      "import maxtext llama2_70b.yml --gpu h100_sxm --nodes 8", import_maxtext, export_maxtext,
      why_not_maxtext, "a configuration of MaxText (YAML)", false, "maxtext*"},
     {"deepspeed", "a DeepSpeed JSON, Trainer's arguments that name one, or what launches them",

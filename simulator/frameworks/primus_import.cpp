@@ -170,6 +170,16 @@ class PrimusReader {
     }
   }
 
+  // A list of names, or one by itself.
+  static std::vector<ConfigNode> bases_of(const ConfigNode& root, std::string_view word) {
+    const ConfigNode* const named = root.find(word);
+    if (named == nullptr) {
+      return {};
+    }
+    return named->kind == ConfigNode::Kind::kScalar ? std::vector<ConfigNode>{*named}
+                                                    : named->items;
+  }
+
   // What a preset extends, in order, and then its own keys in their place.
   void collect(const std::filesystem::path& file, int depth,
                std::map<std::string, ConfigNode>& all) {
@@ -179,10 +189,10 @@ class PrimusReader {
     }
     ConfigNode root = load_config(file);
     expand(root);
-    if (const ConfigNode* extends = root.find("extends")) {
-      for (const ConfigNode& base : extends->items) {
-        const std::string name = stem(base.text) + ".yaml";
-        collect(file.parent_path() / name, depth + 1, all);
+    // Presets name what they build upon by either word.
+    for (const std::string_view word : {"bases", "extends"}) {
+      for (const ConfigNode& base : bases_of(root, word)) {
+        collect(file.parent_path() / (stem(base.text) + ".yaml"), depth + 1, all);
       }
     }
     for (ConfigEntry& entry : root.entries) {

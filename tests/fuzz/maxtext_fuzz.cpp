@@ -6,7 +6,9 @@
 namespace stepcast::fuzz {
 
 int fuzz_maxtext(const std::uint8_t* data, std::size_t size) {
-  return fuzz_import(import_maxtext, "run.yml", text_of(data, size));
+  const std::string_view text = text_of(data, size);
+  (void)fuzz_import(import_maxtext, "run.sh", text);
+  return fuzz_import(import_maxtext, "run.yml", text);
 }
 
 }  // namespace stepcast::fuzz

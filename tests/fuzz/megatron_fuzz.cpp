@@ -5,6 +5,7 @@
 namespace stepcast::fuzz {
 
 int fuzz_megatron(const std::uint8_t* data, std::size_t size) {
+  (void)import_keeps_promise(import_megatron, text_of(data, size), "run.yaml");
   return import_keeps_promise(import_megatron, text_of(data, size), "run.sh");
 }
 

@@ -75,6 +75,8 @@ int fuzz_megatron(const std::uint8_t* data, std::size_t size);
 int fuzz_primus(const std::uint8_t* data, std::size_t size);
 int fuzz_recipe(const std::uint8_t* data, std::size_t size);
 int fuzz_mlperf(const std::uint8_t* data, std::size_t size);
+// import_nemo, of the same text as data and as a script: the same.
+int fuzz_nemo(const std::uint8_t* data, std::size_t size);
 
 // import_deepspeed, import_accelerate, import_axolotl, import_llamafactory, import_trl, each of the
 // same text, as data, a script and Python: the same.
@@ -96,6 +98,7 @@ inline constexpr std::array kTargets = {Target{"claim", fuzz_claim},
                                         Target{"megatron", fuzz_megatron},
                                         Target{"mlperf", fuzz_mlperf},
                                         Target{"model", fuzz_model},
+                                        Target{"nemo", fuzz_nemo},
                                         Target{"operator", fuzz_operator},
                                         Target{"part", fuzz_part},
                                         Target{"primus", fuzz_primus},

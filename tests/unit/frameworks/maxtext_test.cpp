@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/maxtext.hpp"
 
+#include <algorithm>
+
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/config/config_yaml.hpp"
@@ -198,6 +200,51 @@ TEST_CASE("attention by products alone is carried, and Pallas's kernel named", "
   CHECK(part(products, "software").find("unfused") != std::string::npos);
   CHECK(count_of(imported("model_name: llama3.1-8b\nattention: flash\n").remarks,
                  ImportOutcome::kNotCarried) == 1);
+}
+
+ImportedExperiment launched(const std::string& script, std::vector<std::string> overrides = {}) {
+  ImportInput input = input_of("#!/bin/bash\n" + script + "\n", std::move(overrides));
+  input.file = "train.sh";
+  input.nodes.reset();
+  return import_maxtext(input);
+}
+
+TEST_CASE("a script that launches MaxText says its keys, and how many nodes it has", "[unit]") {
+  const ImportedExperiment run = launched(
+      "#SBATCH -N 4\nMODEL=llama2-70b\n"
+      "srun python3 -m MaxText.train MaxText/configs/base.yml model_name=$MODEL "
+      "per_device_batch_size=4 max_target_length=8_192 run_name=${USER}");
+  CHECK(part(run, "model") == "llama2_70b");
+  CHECK(part(run, "cluster") == "{gpu: mi355x, nodes: 4}");
+  CHECK_THAT(part(run, "training"), contains_text("sequence_length: 8192, micro_batch_size: 4"));
+}
+
+TEST_CASE("a command of MaxText that an option holds is read to its end", "[unit]") {
+  const ImportedExperiment run = launched(
+      "xpk workload create --command \"set -e && python3 MaxText/train.py base.yml "
+      "model_name=llama2-70b per_device_batch_size=2 && echo per_device_batch_size=9\"");
+  CHECK_THAT(part(run, "training"), contains_text("micro_batch_size: 2,"));
+  const auto told = std::ranges::any_of(run.remarks, [](const ImportRemark& remark) {
+    return remark.outcome == ImportOutcome::kAssumed && remark.ours == "cluster.nodes";
+  });
+  CHECK(told);
+}
+
+TEST_CASE("a script of MaxText without a launch line, a file or a value is refused", "[unit]") {
+  const auto fault = [](const std::string& script) {
+    return config_error([&] { launched(script); });
+  };
+  CHECK_THAT(fault("echo model_name=llama2-70b"), contains_text("no command that runs MaxText"));
+  CHECK_THAT(fault("python3 -m MaxText.train gpu.yml"), contains_text("the file 'gpu.yml'"));
+  CHECK_THAT(fault("python3 -m MaxText.train base.yml model_name=$M"),
+             contains_text("nobody sets M, and decides model_name; give M=VALUE"));
+  CHECK(part(launched("python3 -m MaxText.train base.yml model_name=$M", {"M=llama2-70b"}),
+             "model") == "llama2_70b");
+}
+
+TEST_CASE("a policy that keeps quantized products is the one without them", "[unit]") {
+  CHECK(part(imported(kLlama + "remat_policy: minimal_with_quantization\n"), "training") ==
+        part(imported(kLlama + "remat_policy: minimal\n"), "training"));
 }
 
 }  // namespace

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "frameworks/job_size.hpp"
+#include "frameworks/launch_command.hpp"
+#include "frameworks/megatron_core.hpp"
+#include "frameworks/nemo.hpp"
+#include "frameworks/nemo_recipe.hpp"
+#include "frameworks/text_form.hpp"
+#include "frameworks/trainer_files.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr LaunchedProgram kNemoProgram{
+    "NeMo", "megatron_gpt_pretraining megatron_gpt_finetuning megatron_gpt_sft",
+    ArgumentForm::kAssignments};
+constexpr std::string_view kModelKeys = "model.";
+
+struct NemoFile {
+  std::vector<Setting> settings;  // with dots on the way
+  std::vector<SettingDoubt> doubts;
+  LaunchSize size;  // that a script's launcher says
+};
+
+// The last value of a key; null if it is not there.
+const Setting* last_of(const std::vector<Setting>& settings, std::string_view name) {
+  const auto found = std::find_if(settings.rbegin(), settings.rend(),
+                                  [name](const Setting& setting) { return setting.name == name; });
+  return found == settings.rend() ? nullptr : &*found;
+}
+
+bool is_true(const std::vector<Setting>& settings, std::string_view name) {
+  const Setting* const setting = last_of(settings, name);
+  return setting != nullptr && (setting->value.text == "true" || setting->value.text == "True");
+}
+
+// "--config-name=llama", "--config-name llama" of Hydra; empty where it is not given.
+std::string hydra_option(const LaunchCommand& command, const std::string& name) {
+  for (const Setting& setting : argument_settings(command.arguments)) {
+    if (setting.name == name) {
+      return setting.value.text.substr(0, setting.value.text.find(' '));
+    }
+  }
+  return {};
+}
+
+// The YAML that a command names, beside the script or above it.
+std::vector<Setting> config_of(const LaunchCommand& command, const ImportInput& input) {
+  std::string name = hydra_option(command, "config_name");
+  if (name.empty()) {
+    return {};
+  }
+  name += name.ends_with(".yaml") ? "" : ".yaml";
+  const std::filesystem::path path = hydra_option(command, "config_path");
+  std::optional<std::string> text = text_near(input, (path / name).string());
+  text = text ? text : text_near(input, name);
+  if (!text) {
+    throw ConfigError({input.file, 0, 0},
+                      "names the configuration '" + name.substr(0, 100) +
+                          "', which is not beside the script; put it there, or import it with the "
+                          "script's model.key=value behind it");
+  }
+  return flat_settings(parse_config(*text, name), {});
+}
+
+NemoFile read_script(const ImportInput& input) {
+  const ShellSources sources = [&](const std::string& name) { return text_near(input, name); };
+  const ShellScript script =
+      run_script(input.text, input.file, shell_assignments(input.overrides), sources);
+  LaunchCommand command = command_of(kNemoProgram, script, input.file);
+  NemoFile file{config_of(command, input), std::move(command.doubts),
+                launch_size(command.launcher)};
+  for (Setting& setting : settings_in(command.arguments, ArgumentForm::kAssignments)) {
+    file.settings.push_back(std::move(setting));
+  }
+  return file;
+}
+
+NemoFile read_nemo_file(const ImportInput& input) {
+  switch (form_of(input.text, input.file)) {
+    case TextForm::kShell:
+      return read_script(input);
+    case TextForm::kPython:
+      return {read_nemo_recipe(input), {}, {}};
+    default:
+      return {flat_settings(parse_config(input.text, input.file), {}), {}, {}};
+  }
+}
+
+// Puts the values of other keys for ${model.key}, and ${.key} beside it.
+void settle_references(std::vector<Setting>& settings) {
+  for (Setting& setting : settings) {
+    const std::string& text = setting.value.text;
+    if (!text.starts_with("${") || text.find('}') != text.size() - 1) {
+      continue;
+    }
+    std::string name = text.substr(2, text.size() - 3);
+    if (name.starts_with('.') && !name.starts_with("..")) {
+      name = setting.name.substr(0, setting.name.rfind('.')) + name;
+    }
+    if (const Setting* const other = last_of(settings, name)) {
+      setting.value.text = other->value.text;
+      setting.value.quoted = other->value.quoted;
+    }
+  }
+}
+
+// What several keys say together: the format of products, and who holds the optimizer's states.
+void settle_together(std::vector<Setting>& settings, const Location& whole) {
+  if (const Setting* const fp8 = last_of(settings, "model.fp8")) {
+    const bool on = is_true(settings, "model.fp8");
+    const bool e4m3 = is_true(settings, "model.fp8_e4m3");
+    const Location where = fp8->value.location();
+    std::erase_if(settings, [](const Setting& setting) { return setting.name == "model.fp8"; });
+    settings.push_back(text_setting("model.fp8", !on ? "None" : e4m3 ? "e4m3" : "hybrid", where));
+  }
+  const Setting* const optimizer = last_of(settings, "model.optim.name");
+  if (optimizer != nullptr && optimizer->value.text.find("distributed") != std::string::npos) {
+    settings.push_back(text_setting("model.use_distributed_optimizer", "true", whole));
+  }
+}
+
+// As Megatron's fields: by NeMo's table, and else without the group that holds the model.
+std::vector<Setting> fields_of(std::vector<Setting> settings, const FrameworkWords& nemo,
+                               const FrameworkWords& megatron) {
+  settings = nemo.as_fields(std::move(settings));
+  for (Setting& setting : settings) {
+    const bool listed = std::ranges::any_of(nemo.words(), [&](const FrameworkWord& row) {
+      return row.effect != WordEffect::kUnknown && row.stands_for(setting.name);
+    });
+    if (!listed && setting.name.starts_with(kModelKeys)) {
+      setting.name.erase(0, kModelKeys.size());
+    }
+  }
+  return megatron.as_fields(std::move(settings));
+}
+
+std::vector<Setting> given_settings(const ImportInput& input) {
+  std::vector<Setting> given = assignment_settings(words_of_settings(input.overrides));
+  for (Setting& setting : given) {
+    if (setting.name.find('.') == std::string::npos) {
+      setting.name = std::string(kModelKeys) + setting.name;
+    }
+  }
+  return given;
+}
+
+}  // namespace
+
+ImportedExperiment import_nemo(const ImportInput& input) {
+  const FrameworkWords nemo = load_framework_words(input.data, "nemo");
+  const FrameworkWords megatron = megatron_words(input.data);
+  NemoFile file = read_nemo_file(input);
+  for (Setting& setting : given_settings(input)) {
+    std::erase_if(file.doubts,
+                  [&](const SettingDoubt& doubt) { return doubt.name == setting.name; });
+    file.settings.push_back(std::move(setting));
+  }
+  MegatronSource source;
+  source.whole_file = {input.file, 0, 0};
+  settle_references(file.settings);
+  settle_together(file.settings, source.whole_file);
+  source.model = megatron_default_model();
+  source.grouped_by_switch = false;
+  source.software = "nemo_2024";
+  source.shipped = input.data;
+  Diagnostics diagnostics;
+  FrameworkReader settings(fields_of(std::move(file.settings), nemo, megatron), diagnostics);
+  settings.add_doubts(std::move(file.doubts));
+  nemo.read_rest(settings);
+  const auto nodes = settings.count("nnodes", "cluster.nodes");
+  source.gpus_per_node = settings.count("nproc_per_node", "cluster.gpus_per_node");
+  source.gpus = cluster_gpus(input, nodes ? nodes : file.size.nodes, source.gpus_per_node, {});
+  settings.assume("software", source.software,
+                  "NeMo 1, whose last releases were of 2024; the file names no version");
+  FrameworkExperiment parts = read_megatron(settings, source, megatron, input.unknown);
+  diagnostics.throw_if_any();
+  return assembled(std::move(parts), input);
+}
+
+}  // namespace stepcast
