@@ -83,6 +83,12 @@ std::string taken(std::vector<Setting>& settings, std::string_view name, const s
 void name_recipe(BridgeFile& file) {
   BridgeRecipe& recipe = file.recipe;
   recipe.model = taken(file.settings, "model_recipe_name", recipe.model);
+  // Launchers of 2025 had the two parts of the name apart.
+  const std::string older = taken(file.settings, "model_name", {});
+  const std::string size = taken(file.settings, "model_size", {});
+  if (recipe.model.empty()) {
+    recipe.model = older + (older.empty() || size.empty() ? "" : "_") + size;
+  }
   recipe.gpu = taken(file.settings, "gpu", recipe.gpu);
   recipe.precision = taken(file.settings, "compute_dtype", recipe.precision);
   std::erase(recipe.precision, '_');
@@ -187,6 +193,11 @@ MegatronSource bridge_source(const BridgeFile& file, const ImportInput& input) {
   }
   if (recipe.gpus > 0 && !input.nodes) {
     source.gpus = recipe.gpus;
+  }
+  if (recipe.model.empty()) {
+    throw ConfigError(where,
+                      "has no recipe: neither a function that builds one nor a command of "
+                      "setup_experiment.py with --model_recipe_name");
   }
   const std::string model = shipped_model(bridge_model(recipe.model), input.data);
   if (model.empty()) {

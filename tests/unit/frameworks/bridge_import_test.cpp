@@ -34,6 +34,18 @@ TEST_CASE("a recipe that no table has is its name's GPU, count, model and format
   CHECK(count_of(experiment.remarks, ImportOutcome::kAssumed) >= 1);
 }
 
+TEST_CASE("launchers of 2025 name the model in two parts, and Python without a recipe is told",
+          "[unit]") {
+  const ImportedExperiment experiment = import_megatron_bridge(
+      input_of("#!/bin/bash\npython scripts/performance/setup_experiment.py --model_name deepseek "
+               "--model_size v3 --gpu gb300 --num_gpus 256 --compute_dtype bf16\n",
+               "run.sh"));
+  CHECK(value_of(experiment, "model") == "deepseek_v3");
+  CHECK_THAT(problems_of(import_megatron_bridge,
+                         input_of("def main(args):\n    return args\n", "setup.py")),
+             Catch::Matchers::Contains("has no recipe"));
+}
+
 TEST_CASE("a recipe in Python is read by its assignments", "[unit]") {
   const ImportedExperiment experiment = import_megatron_bridge(
       input_of("def llama3_70b_pretrain_64gpu_h100_bf16_config() -> ConfigContainer:\n"

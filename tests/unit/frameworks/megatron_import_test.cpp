@@ -514,6 +514,38 @@ TEST_CASE("Megatron's YAML is read whatever its groups are called", "[unit]") {
   CHECK(value_of(experiment, "model.hidden_size") == "1024");
 }
 
+TEST_CASE("a functional test of Megatron's is its arguments, with anchors and variables",
+          "[unit]") {
+  const std::string text =
+      "ENV_VARS: {CUDA_DEVICE_MAX_CONNECTIONS: 1}\n"
+      "BASE: &base\n"
+      "  --num-layers: 24\n"
+      "  --hidden-size: 1024\n"
+      "  --load: ${CHECKPOINT}\n"
+      "MODEL_ARGS:\n"
+      "  <<: *base\n"
+      "  --num-layers: 12\n"
+      "  --num-attention-heads: ${HEADS}\n"
+      "  --vocab-size: 1000\n"
+      "  --vocab-size: 1024\n"
+      "  --max-position-embeddings: 512\n"
+      "  --seq-length: 512\n"
+      "  --micro-batch-size: 1\n"
+      "  --global-batch-size: 8\n"
+      "  --bf16: true\n"
+      "TEST_TYPE: regular\n";
+  ImportInput input = input_of(text, "model_config.yaml");
+  input.gpu = "h100_sxm";
+  CHECK_THAT(problems_of(import_megatron, input),
+             Catch::Matchers::Contains("nobody sets HEADS, and decides num_attention_heads; give "
+                                       "HEADS=VALUE"));
+  input.overrides = {"HEADS=16"};
+  const ImportedExperiment run = import_megatron(input);
+  CHECK(value_of(run, "model.layers") == "12");
+  CHECK(value_of(run, "model.hidden_size") == "1024");
+  CHECK(value_of(run, "model.vocabulary") == "1024");
+}
+
 TEST_CASE("exports of the same experiment say the same, and comments what they cannot", "[unit]") {
   const ImportedExperiment experiment = imported("--use-distributed-optimizer");
   const FrameworkInfo& megatron = frameworks().front();

@@ -76,14 +76,14 @@ TEST_CASE("a variable without a default is needed by its name", "[unit]") {
   CHECK_THAT(problems_of(import_primus, input), contains_text("needs the variable SEQ"));
 }
 
-TEST_CASE("presets extend others in order, and the file itself counts last", "[unit]") {
+TEST_CASE("presets build upon others by either word, and the file itself counts last", "[unit]") {
   const std::filesystem::path root = test::scratch_path("primus_presets");
   const std::filesystem::path models = root / "primus" / "configs" / "models" / "megatron";
   std::filesystem::create_directories(models);
   std::ofstream(models / "a.yaml") << "num_layers: 1\nhidden_size: 64\nswiglu: true\n";
   std::ofstream(models / "b.yaml") << "num_layers: 2\nnum_attention_heads: 4\n";
   std::ofstream(models / "c.yaml")
-      << "extends: [a.yaml, b.yaml]\nvocab_size: 100\nposition_embedding_type: rope\n"
+      << "bases:\n  - a.yaml\nextends: [b.yaml]\nvocab_size: 100\nposition_embedding_type: rope\n"
          "seq_length: 128\nmicro_batch_size: 1\nglobal_batch_size: 8\nbf16: true\n";
   ImportInput input = input_of(experiment_of("c", "      hidden_size: 128\n"), "x.yaml");
   input.folder = root;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/torchtitan.hpp"
 
+#include <filesystem>
+#include <fstream>
+
 #include "catch.hpp"
 #include "frameworks/torchtitan_pipeline.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/config/config_yaml.hpp"
+#include "text_file.hpp"
 
 namespace stepcast::torchtitan_test {
 namespace {
@@ -207,6 +211,36 @@ TEST_CASE("torchtitan's own job configs are read to the last key", "[unit]") {
   CHECK(count_of(job.remarks, ImportOutcome::kCarried) == row.carried);
   CHECK(count_of(job.remarks, ImportOutcome::kDefaulted) == row.defaulted);
   CHECK(count_of(job.remarks, ImportOutcome::kNotCarried) == row.left_out);
+}
+
+TEST_CASE("a script that launches torchtitan names its job config, and changes it", "[unit]") {
+  const std::filesystem::path folder = test::scratch_path("torchtitan_launch");
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "llama3_70b.toml")
+      << "[model]\nname = \"llama3\"\nflavor = \"70B\"\n[training]\nlocal_batch_size = 2\n"
+         "seq_len = 8192\n";
+  ImportInput input;
+  input.file = "run.sh";
+  input.folder = folder;
+  input.gpu = "h100_sxm";
+  input.data = {kRoot};
+  input.text =
+      "#!/bin/bash\nCONFIG_FILE=${CONFIG_FILE:-./llama3_70b.toml}\n"
+      "srun torchrun --nnodes 4 --nproc_per_node 8 -m torchtitan.train --job.config_file "
+      "$CONFIG_FILE --parallelism.tensor_parallel_degree 8 --training.seq-len=4096\n";
+  const ImportedExperiment run = import_torchtitan(input);
+  CHECK(part(run, "model") == "llama3.1_70b");
+  CHECK(part(run, "cluster") == "{gpu: h100_sxm, nodes: 4}");
+  CHECK_THAT(part(run, "plan"), contains_text("tp: 8"));
+  CHECK_THAT(part(run, "training"), contains_text("sequence_length: 4096"));
+  const auto fault = [&] { return config_error([&] { (void)import_torchtitan(input); }); };
+  input.overrides = {"CONFIG_FILE=other.toml"};
+  CHECK_THAT(fault(), contains_text("the job config 'other.toml', which is not beside"));
+  input.overrides.clear();
+  input.text = "#!/bin/bash\n./run_train.sh --training.seq_len 4096\n";
+  CHECK_THAT(fault(), contains_text("names no job config; give CONFIG_FILE=FILE.toml"));
+  input.text = "#!/bin/bash\necho done\n";
+  CHECK_THAT(fault(), contains_text("no command that runs torchtitan"));
 }
 
 TEST_CASE("Python recipes of torchtitan are read without running them", "[unit]") {
