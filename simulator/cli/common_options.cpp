@@ -323,6 +323,22 @@ ExperimentOptions with_foreign_model(ExperimentOptions options,
   return options;
 }
 
+// What is asked for behind a file goes behind that of an import.
+Imported imported_by(const std::string& door, const std::string& file,
+                     const ImportSettings& settings, const Simulator& simulator) {
+  try {
+    return simulator.import_experiment(door, {file}, settings);
+  } catch (const InputError& error) {
+    std::vector<Diagnostic> told = each_of(error.problems(), [](const Problem& problem) {
+      return Diagnostic{{problem.file, problem.line, problem.column}, problem.message};
+    });
+    told.push_back({{file, 0, 0},
+                    "KEY=VALUE goes behind the file of an import: stepcast import " + door + " " +
+                        file + " KEY=VALUE --out mine.yaml; then stepcast project mine.yaml"});
+    throw ConfigError(std::move(told));
+  }
+}
+
 // An experiment that is read from another program's file. Throws ConfigError where it does not say
 // what it runs on, and nobody else does.
 ExperimentSource imported_source(const ExperimentOptions& options, const KnownFile& known,
@@ -337,7 +353,7 @@ ExperimentSource imported_source(const ExperimentOptions& options, const KnownFi
     settings.nodes = leading_number(nodes->second);
   }
   spdlog::warn("{}", told_door(options.file, known));
-  const Imported imported = simulator.import_experiment(known.door, {options.file}, settings);
+  const Imported imported = imported_by(known.door, options.file, settings, simulator);
   if (!imported.missing.empty()) {
     throw ConfigError({options.file, 0, 0}, "is " + known.what +
                                                 ", and does not say on what it runs; give " +

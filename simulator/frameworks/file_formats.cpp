@@ -102,7 +102,7 @@ std::vector<FormatSign> lines_that_count(std::string_view text) {
   return signs;
 }
 
-std::string_view word_of(TextForm form) {
+std::string_view form_name(TextForm form) {
   switch (form) {
     case TextForm::kJson:
     case TextForm::kYaml:
@@ -122,14 +122,14 @@ class SeenText {
  public:
   SeenText(std::string_view text, const std::string& file)
       : file_(file), form_(form_of(text, file)), lines_(lines_that_count(text)) {
-    if (word_of(form_) == "data") {
+    if (form_name(form_) == "data") {
       keys_ = keys_of_data(text, file, form_);
     }
   }
 
   // The sign by which the text is of a format; nothing where it lacks one that it needs.
   [[nodiscard]] std::optional<RecognizedFile> as(const FileFormat& format) const {
-    if (!format.form.empty() && format.form != word_of(form_)) {
+    if (!format.form.empty() && format.form != form_name(form_)) {
       return std::nullopt;
     }
     const FormatSign* found = nullptr;

@@ -97,8 +97,9 @@ bool ends_command(const std::string& word) {
 }
 
 // The program with its arguments where a command runs it; nothing where it does not.
-std::optional<LaunchCommand> launched(const LaunchedProgram& program, const ShellCommand& command,
-                                      const ShellScript& script) {
+std::optional<LaunchCommand> program_of_command(const LaunchedProgram& program,
+                                                const ShellCommand& command,
+                                                const ShellScript& script) {
   const auto found = std::find_if(command.words.begin(), command.words.end(),
                                   [&](const ShellWord& word) { return runs(program, word.text); });
   if (found == command.words.end()) {
@@ -157,7 +158,7 @@ LaunchCommand command_of(const LaunchedProgram& program, const ShellScript& scri
                          const std::string& file) {
   std::optional<LaunchCommand> best;
   for (const ShellCommand& command : script.commands) {
-    std::optional<LaunchCommand> found = launched(program, command, script);
+    std::optional<LaunchCommand> found = program_of_command(program, command, script);
     if (found && (!best || best->arguments.size() < found->arguments.size())) {
       best = std::move(found);
     }

@@ -48,7 +48,7 @@ std::string hydra_option(const LaunchCommand& command, const std::string& name) 
 }
 
 // The YAML that a command names, beside the script or above it.
-std::vector<Setting> config_of(const LaunchCommand& command, const ImportInput& input) {
+std::vector<Setting> hydra_config(const LaunchCommand& command, const ImportInput& input) {
   std::string name = hydra_option(command, "config_name");
   if (name.empty()) {
     return {};
@@ -71,7 +71,7 @@ NemoFile read_script(const ImportInput& input) {
   const ShellScript script =
       run_script(input.text, input.file, shell_assignments(input.overrides), sources);
   LaunchCommand command = command_of(kNemoProgram, script, input.file);
-  NemoFile file{config_of(command, input), std::move(command.doubts),
+  NemoFile file{hydra_config(command, input), std::move(command.doubts),
                 launch_size(command.launcher)};
   for (Setting& setting : settings_in(command.arguments, ArgumentForm::kAssignments)) {
     file.settings.push_back(std::move(setting));

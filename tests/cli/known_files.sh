@@ -47,6 +47,7 @@ wants 2 "and does not say on what it runs; give --gpu" project train.sh
 wants 0 "16 NVIDIA H100" project train.sh --gpu h100_sxm
 sed -i '/SBATCH/d' train.sh
 wants 2 "give --gpu and --nodes" project train.sh
+wants 2 "goes behind the file of an import: stepcast import megatron train.sh KEY=VALUE" project train.sh --gpu h100_sxm --nodes 3
 wants 2 "give --nodes" project train.sh --gpu h100_sxm
 wants 0 "8 NVIDIA H100" project train.sh --gpu h100_sxm --nodes 1
 "$program" import train.sh --gpu h100_sxm --nodes 1 --out mine.yaml --quiet
