@@ -18,16 +18,24 @@ enum class BatchSystem { kSlurm, kPbs, kGridEngine, kPjm, kLsf, kFlux };
 struct BatchMark {
   std::string_view mark;
   BatchSystem system;
+  std::string_view identifiers;  // variables of a job that runs
 };
 constexpr auto kMarks = std::to_array<BatchMark>({
-    {"#SBATCH", BatchSystem::kSlurm},
-    {"#PBS", BatchSystem::kPbs},
-    {"#$", BatchSystem::kGridEngine},
-    {"#PJM", BatchSystem::kPjm},
-    {"#BSUB", BatchSystem::kLsf},
-    {"# flux:", BatchSystem::kFlux},
-    {"#flux:", BatchSystem::kFlux},
+    {"#SBATCH", BatchSystem::kSlurm, "SLURM_JOB_ID SLURM_JOBID"},
+    {"#PBS", BatchSystem::kPbs, "PBS_JOBID"},
+    {"#$", BatchSystem::kGridEngine, "JOB_ID"},
+    {"#PJM", BatchSystem::kPjm, "PJM_JOBID"},
+    {"#BSUB", BatchSystem::kLsf, "LSB_JOBID"},
+    {"# flux:", BatchSystem::kFlux, "FLUX_JOB_ID"},
+    {"#flux:", BatchSystem::kFlux, "FLUX_JOB_ID"},
 });
+
+const BatchMark* mark_of(std::string_view line) {
+  const auto* const mark = std::find_if(kMarks.begin(), kMarks.end(), [&](const BatchMark& row) {
+    return line.starts_with(row.mark);
+  });
+  return mark == kMarks.end() ? nullptr : mark;
+}
 
 // Letters that are short for options of Slurm, and of Flux.
 constexpr auto kShort = std::to_array<std::pair<std::string_view, std::string_view>>({
@@ -166,10 +174,8 @@ std::vector<ShellWord> batch_directives(std::string_view text, const std::string
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view directive = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    const auto* const mark = std::find_if(kMarks.begin(), kMarks.end(), [&](const BatchMark& row) {
-      return directive.starts_with(row.mark);
-    });
-    if (mark == kMarks.end()) {
+    const BatchMark* const mark = mark_of(directive);
+    if (mark == nullptr) {
       continue;
     }
     directive.remove_prefix(mark->mark.size());
@@ -204,6 +210,20 @@ std::map<std::string, std::string> batch_variables(const std::vector<ShellWord>&
         variables.emplace(row.name, value);
       }
     }
+  }
+  return variables;
+}
+
+std::map<std::string, std::string> job_identifiers(std::string_view text) {
+  std::map<std::string, std::string> variables;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const BatchMark* const mark = mark_of(text.substr(0, end));
+    for (const std::string_view name :
+         names_in(mark == nullptr ? std::string_view{} : mark->identifiers)) {
+      variables.emplace(name, "1");
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return variables;
 }

@@ -21,4 +21,8 @@ std::vector<ShellWord> batch_directives(std::string_view text, const std::string
 // Variables that the batch system sets, as far as the options say what they are.
 std::map<std::string, std::string> batch_variables(const std::vector<ShellWord>& options);
 
+// What tells a script with such lines that it runs as a job, and has not to submit itself any more:
+// SLURM_JOB_ID and its kin. Which number a job gets nobody knows, and nothing depends on it.
+std::map<std::string, std::string> job_identifiers(std::string_view text);
+
 }  // namespace stepcast

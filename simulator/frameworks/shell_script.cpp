@@ -24,7 +24,7 @@ ShellText folder_text(ShellRun& run, const std::string& file, const std::string&
 }
 
 ShellState start_state(const std::map<std::string, std::string>& given,
-                       const std::vector<ShellWord>& directives, ShellRun& run,
+                       const std::map<std::string, std::string>& of_the_job, ShellRun& run,
                        const std::string& file) {
   std::map<std::string, std::string> variables;
   ShellState state;
@@ -46,7 +46,7 @@ ShellState start_state(const std::map<std::string, std::string>& given,
     }
   }
   state.variables = ShellVariables(variables);
-  for (const auto& [name, value] : batch_variables(directives)) {
+  for (const auto& [name, value] : of_the_job) {
     state.variables.set(name, ShellValue::scalar(ShellText(value)));
     state.variables.export_name(name);
   }
@@ -78,7 +78,9 @@ ShellScript run_script(std::string_view text, const std::string& file,
   ShellText path = folder_text(run, file, "the folder of the script");
   path.add("/" + file.substr(file.rfind('/') == std::string::npos ? 0 : file.rfind('/') + 1),
            ShellQuoting::kQuoted);
-  ShellState state = start_state(given, script.directives, run, file);
+  std::map<std::string, std::string> of_the_job = batch_variables(script.directives);
+  of_the_job.merge(job_identifiers(text));
+  ShellState state = start_state(given, of_the_job, run, file);
   state.folder = folder_text(run, file, "the folder that it is started in");
   ShellRunner runner(std::move(state), {path, path, file}, sources, script, run);
   runner.run(text, 1);

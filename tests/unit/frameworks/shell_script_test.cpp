@@ -232,5 +232,16 @@ TEST_CASE("the training command is found inside the text of another", "[unit]") 
   CHECK(settings[1].value.text == "true");
 }
 
+TEST_CASE("a script with lines for a batch system is read as the job that it becomes", "[unit]") {
+  const std::string rest =
+      "if [ -z $SLURM_JOB_ID ]; then\n  sbatch \"$0\"\n  exit\nfi\n"
+      "srun python pretrain_gpt.py --num-layers 32 --bf16\n";
+  const ShellScript job = ran("#SBATCH --nodes=4 --gres=gpu:8\n" + rest);
+  CHECK(training_command(job, "run.sh").program == "pretrain_gpt.py");
+  CHECK(job.missing.empty());
+  CHECK(ran("#PBS -l select=4\n: $PBS_JOBID\n").unknown.empty());
+  CHECK_THROWS_AS(training_command(ran(rest), "run.sh"), ConfigError);
+}
+
 }  // namespace
 }  // namespace stepcast::shell_script_test
