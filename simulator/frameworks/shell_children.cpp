@@ -113,6 +113,9 @@ std::optional<std::string> ShellRunner::text_of_script(const std::string& path) 
 // A word of `words` that looks like a command line and is one.
 void ShellRunner::start_texts_among(const ShellFields& words) {
   for (const ShellText& word : words) {
+    if (word.sole_unknown()) {
+      continue;  // of a choice between commands the words are recorded as they are
+    }
     if (is_command_line(expansion_.guess_of(word))) {
       try {
         (void)parse_shell(ShellExpansion::script_of(word), places_.file, line_);

@@ -243,5 +243,14 @@ TEST_CASE("a script with lines for a batch system is read as the job that it bec
   CHECK_THROWS_AS(training_command(ran(rest), "run.sh"), ConfigError);
 }
 
+TEST_CASE("eval of a choice between commands runs what runs where nobody says anything", "[unit]") {
+  const std::string script =
+      "if [ \"$1\" = convert ]; then\n  run='deepspeed convert.py --load x'\n"
+      "else\n  run='deepspeed tune.py --load y'\nfi\n"
+      "eval \"$run --num-layers 32 --bf16\"\n";
+  CHECK(training_command(ran(script), "run.sh").program == "tune.py");
+  CHECK(training_command(ran(script, {{"1", "convert"}}), "run.sh").program == "convert.py");
+}
+
 }  // namespace
 }  // namespace stepcast::shell_script_test
