@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "frameworks/job_size.hpp"
 #include "frameworks/known_model.hpp"
 #include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_mixers.hpp"
@@ -310,6 +311,7 @@ class ModelFields {
     read_router(moe.router);
     model_.moe = moe;
     place_experts();
+    read_counted_experts();
   }
 
   void read_router(RouterSpec& router) {
@@ -321,6 +323,17 @@ class ModelFields {
                         router.topk_groups);
     settings_.take_over("moe_router_enable_expert_bias", "model.moe.router.expert_bias",
                         router.expert_bias);
+  }
+
+  // MindSpeed counts the first layers without experts, and shared experts as wide as the others.
+  void read_counted_experts() {
+    MoeSpec& moe = *model_.moe;
+    const auto dense = settings_.count("first_k_dense_replace", "model.moe.first_dense_layers");
+    moe.first_dense_layers = std::max<std::int64_t>(0, dense.value_or(moe.first_dense_layers));
+    const auto shared = settings_.count("n_shared_experts", "model.moe.shared_expert_ffn_hidden");
+    if (shared) {
+      moe.shared_expert_ffn_hidden = bounded_product(*shared, moe.expert_ffn_hidden);
+    }
   }
 
   void place_experts() {

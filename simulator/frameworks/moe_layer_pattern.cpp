@@ -117,7 +117,7 @@ std::optional<std::vector<bool>> moe_layer_pattern(std::string_view text, std::i
   std::int64_t every = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), every);
   if (read.ec == std::errc{} && read.ptr == text.data() + text.size()) {
-    if (every < 1 || layers > static_cast<std::int64_t>(kMostLayers)) {
+    if (every == 0 || layers > static_cast<std::int64_t>(kMostLayers)) {
       return std::nullopt;
     }
     std::vector<bool> pattern;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which layers have experts, as Megatron's --moe-layer-freq says it.
 //
-//   2                   every second layer, from the first on
+//   2                   every second layer, from the first on; -1 is every layer, as Python divides
 //   ([0]*3+[1]*58)      three dense layers, then 58 with experts
 #pragma once
 

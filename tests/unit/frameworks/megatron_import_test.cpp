@@ -556,5 +556,29 @@ TEST_CASE("exports of the same experiment say the same, and comments what they c
   CHECK_THAT(files.front().text, contains_text("NNODES=8"));
 }
 
+TEST_CASE("words of BigCode, MegaBlocks, Megatron-LLaMA and MindSpeed have a meaning here",
+          "[unit]") {
+  const std::string sizes = "pretrain_gpt.py " + std::string(kSizes) + "--vocab-size 32000 ";
+  CHECK(value_of(run_of(sizes + "--attention-head-type multiquery --fim-rate 0.5"),
+                 "model.attention.kv_heads") == "1");
+  const std::string blocks = sizes + "--moe-num-experts=64 --moe-top-k=1 --moe-loss-weight=0.1 ";
+  CHECK(value_of(run_of(blocks), "model.moe.experts") == "64");
+  CHECK(value_of(run_of(blocks), "model.moe.experts_per_token") == "1");
+  CHECK_THAT(problems_of_run(blocks + "--moe-expert-model-parallelism"),
+             contains_text("give moe_expert_model_parallelism=false expert_model_parallel_size=N"));
+  const ImportedExperiment llama =
+      run_of(sizes + "--RMSNorm --causal-lm --overlapped-distributed-optimizer");
+  CHECK(value_of(llama, "model.norm") == "rmsnorm");
+  CHECK(value_of(llama, "model.tied_embeddings").empty());
+  CHECK(value_of(llama, "plan.zero") == "1");
+  const ImportedExperiment speed =
+      run_of(sizes +
+             "--swiglu --num-experts 64 --moe-ffn-hidden-size 1408 --n-shared-experts 2 "
+             "--first-k-dense-replace 1 --moe-layer-freq -1 --use-fused-swiglu "
+             "--spec mindspeed_llm.tasks.models.spec.qwen3_spec layer_spec");
+  CHECK(value_of(speed, "model.moe.shared_expert_ffn_hidden") == "2816");
+  CHECK(value_of(speed, "model.moe.first_dense_layers") == "1");
+}
+
 }  // namespace
 }  // namespace stepcast::megatron_import_test
