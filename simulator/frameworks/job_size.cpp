@@ -76,6 +76,25 @@ bool given_size(const Setting& setting, LaunchSize& size) {
   return true;
 }
 
+void take_one_process(const ImportInput& input, const std::vector<Setting>& fields,
+                      LaunchSize& size) {
+  constexpr std::string_view kDegrees =
+      "tensor_model_parallel_size pipeline_model_parallel_size context_parallel_size "
+      "expert_model_parallel_size";
+  const bool divided = std::any_of(fields.begin(), fields.end(), [&](const Setting& field) {
+    return is_among(kDegrees, field.name) && field.value.text != "1";
+  });
+  if (!size.starts_one_process || divided || input.nodes || size.nodes || size.gpus_per_node) {
+    return;
+  }
+  size.nodes = 1;
+  size.gpus_per_node = 1;
+  size.assumptions.push_back(
+      {"cluster.gpus_per_node", "1",
+       "python or torchrun by itself is one process; give nproc_per_node=N and "
+       "nnodes=N behind it where others are started as well"});
+}
+
 void assume_size(const LaunchSize& size, const ImportInput& input, FrameworkReader& settings) {
   for (const SizeAssumption& assumption : size.assumptions) {
     const bool given = input.nodes && assumption.ours == "cluster.nodes";

@@ -38,6 +38,11 @@ std::optional<std::int64_t> cluster_gpus(const ImportInput& input,
 bool given_size(const Setting& setting, LaunchSize& size);
 
 // Tells what of a launch file's size follows from no number in it.
+// One GPU where python or torchrun starts one process and nothing divides the model, unless --nodes
+// are given.
+void take_one_process(const ImportInput& input, const std::vector<Setting>& fields,
+                      LaunchSize& size);
+
 void assume_size(const LaunchSize& size, const ImportInput& input, FrameworkReader& settings);
 
 }  // namespace stepcast

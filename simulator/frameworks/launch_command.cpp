@@ -185,12 +185,18 @@ std::vector<ShellWord> launcher_of(const ShellCommand& command, std::size_t prog
   return words;
 }
 
-LaunchCommand training_command(const ShellScript& script, const std::string& file) {
+LaunchCommand training_command(const ShellScript& script, const std::string& file,
+                               const TrainingPrograms& trains) {
   const std::vector<ShellCommand>& commands = script.commands;
-  const auto best = std::max_element(commands.begin(), commands.end(),
-                                     [](const ShellCommand& a, const ShellCommand& b) {
-                                       return arguments_in(a.words) < arguments_in(b.words);
-                                     });
+  const auto rank = [&trains](const ShellCommand& command) {
+    const std::size_t arguments = arguments_in(command.words);
+    const std::size_t at = program_in(command.words);
+    const bool other = trains && at < command.words.size() && !trains(command.words[at].text);
+    return std::pair(arguments > 0 && !other, arguments);
+  };
+  const auto best = std::max_element(
+      commands.begin(), commands.end(),
+      [&](const ShellCommand& a, const ShellCommand& b) { return rank(a) < rank(b); });
   if (best == commands.end() || arguments_in(best->words) == 0) {
     refuse_script(script, file);
   }

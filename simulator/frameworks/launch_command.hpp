@@ -3,6 +3,7 @@
 // these hang on that nobody says.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,14 @@ struct LaunchCommand {
   std::vector<SettingDoubt> doubts;
 };
 
+// Whether a program, by its path, trains.
+using TrainingPrograms = std::function<bool(const std::string& program)>;
+
 // The command with most arguments among those that a script runs, also inside the texts that it
-// hands to other shells. Throws ConfigError if it has none.
-LaunchCommand training_command(const ShellScript& script, const std::string& file);
+// hands to other shells, and of a program that trains where one does. Throws ConfigError if it has
+// none.
+LaunchCommand training_command(const ShellScript& script, const std::string& file,
+                               const TrainingPrograms& trains = {});
 
 // How a program is told what to do.
 enum class ArgumentForm {

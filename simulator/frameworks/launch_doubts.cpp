@@ -16,13 +16,16 @@ namespace {
 // What an unknown is put to that could be anything.
 constexpr std::string_view kAnything = "\x7f";
 
+std::string_view file_in(std::string_view path) {
+  return path.substr(path.rfind('/') == std::string_view::npos ? 0 : path.rfind('/') + 1);
+}
+
 // Scripts that set up an environment and no arguments.
 bool is_environment(const std::string& path) {
   constexpr std::string_view kKnown =
       "activate conda.sh .bashrc .bash_profile .profile profile modules.sh bash init.sh setvars.sh "
       "lmod.sh module.sh";
-  return is_among(kKnown,
-                  path.substr(path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1));
+  return is_among(kKnown, file_in(path));
 }
 
 std::string cause_of(const ShellUnknown& root) {
@@ -91,7 +94,7 @@ class Doubts {
         if (behind) {
           words.push_back({std::move(word), {}});
         } else {
-          behind = word == program_;
+          behind = file_in(word) == file_in(program_);  // whatever folder it lies in
         }
       }
     }
@@ -110,12 +113,13 @@ class Doubts {
       if (usual == base_.end() || usual->second != value) {
         const bool joins = value.ends_with(" " + std::string(kAnything)) && usual != base_.end() &&
                            usual->second != "true";
-        add(id, joins && is_bare(id) ? std::string{} : name);
+        add(id, joins && is_bare(id) ? std::string{} : name,
+            usual == base_.end() ? DoubtOf::kPresence : DoubtOf::kValue);
       }
     }
     for (const auto& [name, value] : base_) {
       if (!other.contains(name)) {
-        add(id, name);
+        add(id, name, DoubtOf::kPresence);
       }
     }
   }
@@ -126,11 +130,12 @@ class Doubts {
                        [id](const ShellText& field) { return field.sole_unknown() == id; });
   }
 
-  void add(ShellUnknownId id, const std::string& name) {
+  void add(ShellUnknownId id, const std::string& name, DoubtOf of) {
     for (const ShellUnknownId root : script_.unknowns.roots_of({id})) {
       const ShellUnknown& cause = script_.unknowns[root];
       SettingDoubt doubt;
       doubt.name = name;
+      doubt.of = of;
       doubt.cause = cause_of(cause);
       doubt.remedy = remedy(id, root);
       doubt.usually_nothing = is_absent(cause.kind) && is_bare(id) && missing_ == nullptr;

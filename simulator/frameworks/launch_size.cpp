@@ -33,7 +33,10 @@ struct Figures {
 constexpr std::string_view kMpiLaunchers = "mpirun mpiexec orterun mpiexec.hydra aprun";
 // Launchers that start one process a GPU themselves.
 constexpr std::string_view kProcessLaunchers =
-    "torchrun deepspeed torch.distributed.run torch.distributed.launch accelerate";
+    "torchrun deepspeed torch.distributed.run torch.distributed.launch accelerate msrun";
+// Programs that start no more than one process unless they are told how many: torchrun's default.
+constexpr std::string_view kSingle =
+    "python python3 env exec nohup time torchrun torch.distributed.run torch.distributed.launch";
 
 enum class Whose { kAny, kMpi, kOther };
 struct SizeOption {
@@ -44,13 +47,14 @@ struct SizeOption {
 constexpr std::array kSizeOptions = {
     SizeOption{"--nnodes --num_nodes --num-nodes --nodes", &Figures::nodes},
     SizeOption{"-N", &Figures::nodes, Whose::kOther},
-    SizeOption{"--nproc_per_node --nproc-per-node --num_gpus", &Figures::processes},
+    SizeOption{"--nproc_per_node --nproc-per-node --num_gpus --local_worker_num",
+               &Figures::processes},
     SizeOption{"-np --np --ntasks --n", &Figures::tasks},
     SizeOption{"-n", &Figures::tasks},
     SizeOption{"-N", &Figures::tasks_per_node, Whose::kMpi},
     SizeOption{"--npernode -npernode -ppn --ppn -perhost --map-by -map-by --ntasks-per-node",
                &Figures::tasks_per_node},
-    SizeOption{"--gpus -G", &Figures::gpus},
+    SizeOption{"--gpus -G --worker_num", &Figures::gpus},
     SizeOption{"--gpus-per-node --gres --gpus_per_node", &Figures::gpus_per_node},
     SizeOption{"--gpus-per-task", &Figures::gpus_per_task},
 };
@@ -159,15 +163,29 @@ void take_rest(const Figures& figures, bool per_gpu, LaunchSize& size) {
                                   : figures.tasks.number;
 }
 
+std::string name_of_launcher(const ShellWord& word) {
+  return word.text.substr(word.text.rfind('/') + 1);
+}
+
+// "python", "exec python -u", "env A=1 torchrun --master_port 6000"
+bool is_single(const std::vector<ShellWord>& launcher) {
+  const auto starts_one = [](const ShellWord& word) {
+    return is_among(kSingle, name_of_launcher(word)) || word.text.starts_with('-') ||
+           word.text.find('=') != std::string::npos || leading_number(word.text);
+  };
+  return !launcher.empty() && std::all_of(launcher.begin(), launcher.end(), starts_one);
+}
+
 }  // namespace
 
 LaunchSize launch_size(const std::vector<ShellWord>& launcher) {
   const Figures figures = FigureReader().read(launcher);
   const bool per_gpu = std::any_of(launcher.begin(), launcher.end(), [](const ShellWord& word) {
-    return is_among(kProcessLaunchers, word.text.substr(word.text.rfind('/') + 1));
+    return is_among(kProcessLaunchers, name_of_launcher(word));
   });
   const bool many_tasks = figures.tasks_per_node.number.value_or(0) > 1;
   LaunchSize size;
+  size.starts_one_process = is_single(launcher) && figures.processes.option.empty();
   size.nodes = figures.nodes.number;
   assume_unknown(figures.nodes, "cluster.nodes", size);
   size.gpus_per_node = figures.processes.number;

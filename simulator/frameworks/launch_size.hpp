@@ -29,6 +29,7 @@ struct LaunchSize {
   std::optional<std::int64_t> nodes;
   std::optional<std::int64_t> gpus_per_node;
   std::optional<std::int64_t> gpus;  // of the job, where these two say nothing
+  bool starts_one_process = false;   // python or torchrun by itself
   std::vector<SizeAssumption> assumptions;
 };
 

@@ -79,7 +79,7 @@ struct MegatronFile {
   std::vector<SettingDoubt> doubts;
 };
 
-MegatronFile read_megatron_file(const ImportInput& input) {
+MegatronFile read_megatron_file(const ImportInput& input, const FrameworkWords& words) {
   if (is_yaml(input)) {
     MegatronYaml yaml = read_megatron_yaml(input);
     return {std::move(yaml.settings), {}, {}, std::move(yaml.doubts)};
@@ -87,9 +87,28 @@ MegatronFile read_megatron_file(const ImportInput& input) {
   const ShellSources sources = [&](const std::string& name) { return text_beside(input, name); };
   const ShellScript script =
       run_script(input.text, input.file, shell_assignments(input.overrides), sources);
-  LaunchCommand command = training_command(script, input.file);
+  const auto trains = [&words](const std::string& program) {
+    const FrameworkWord* const row = words.program(program);
+    return row == nullptr || row->effect != WordEffect::kRefused;
+  };
+  LaunchCommand command = training_command(script, input.file, trains);
   return {argument_settings(command.arguments), launch_size(command.launcher), command.program,
           std::move(command.doubts)};
+}
+
+// A value that nothing here reads: that it stands there is told, and no other value changes more.
+bool is_unread(const SettingDoubt& doubt, const FrameworkWords& words) {
+  const FrameworkWord* const row = words.word(doubt.name);
+  return doubt.of == DoubtOf::kValue && row != nullptr && row->is.empty() && row->ours.empty() &&
+         row->effect == WordEffect::kChangesResult;
+}
+
+// The vocabulary is assumed where the tokenizer does not say it.
+void weigh_tokenizers(std::vector<SettingDoubt>& doubts) {
+  for (SettingDoubt& doubt : doubts) {
+    const bool of_vocabulary = is_among("tokenizer_model tokenizer_name_or_path", doubt.name);
+    doubt.of = of_vocabulary && doubt.of == DoubtOf::kValue ? DoubtOf::kAssumed : doubt.of;
+  }
 }
 
 // What is given behind the file is in no doubt, and says how large the job is.
@@ -176,12 +195,15 @@ std::vector<Setting> override_settings(const std::vector<std::string>& overrides
 
 ImportedExperiment import_megatron(const ImportInput& input) {
   const FrameworkWords words = megatron_words(input.data);
-  MegatronFile file = read_megatron_file(input);
+  MegatronFile file = read_megatron_file(input, words);
   std::vector<Setting> fields = words.as_fields(file.written);
+  std::erase_if(file.doubts, [&](const SettingDoubt& doubt) { return is_unread(doubt, words); });
   for (SettingDoubt& doubt : file.doubts) {
     doubt.name = words.field_of(doubt.name);
   }
+  weigh_tokenizers(file.doubts);
   give_overrides(input, words, file, fields);
+  take_one_process(input, fields, file.size);
   const MegatronProgram program = program_of(file.written, words);
   MegatronSource source;
   source.model = megatron_default_model();

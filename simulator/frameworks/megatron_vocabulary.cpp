@@ -5,6 +5,7 @@
 
 #include "frameworks/known_model.hpp"
 #include "stepcast/base/ascii.hpp"
+#include "stepcast/config/scalar.hpp"
 
 namespace stepcast {
 namespace {
@@ -59,6 +60,40 @@ class VocabularyFields {
     }
     const bool has_vocabulary = settings_.has("vocab_file");
     has_merges_ = has_vocabulary && settings_.has("merge_file");
+    file_ = settings_.peek("vocab_file");
+  }
+
+  // GPT-2's kind of files with another name than GPT-2's; a placeholder or nothing is none.
+  [[nodiscard]] bool has_own_files() const {
+    return has_merges_ && file_.ends_with(".json") && file_.find('<') == std::string::npos &&
+           plain(file_).find("gpt2") == std::string::npos;
+  }
+
+  // "nordic_tokenizer_131072/vocab.json", the folder and the file.
+  [[nodiscard]] std::int64_t tokens_in_name() const {
+    constexpr std::string_view kDigits = "0123456789";
+    const std::size_t file = std::min(file_.rfind('/'), file_.size());
+    const std::size_t folder = file == 0 ? std::string::npos : file_.rfind('/', file - 1);
+    std::int64_t found = 0;
+    for (std::size_t at = folder == std::string::npos ? 0 : folder; at < file_.size();) {
+      const std::size_t begin = std::min(file_.find_first_of(kDigits, at), file_.size());
+      at = std::min(file_.find_first_not_of(kDigits, begin), file_.size());
+      const auto number = whole_number_in(std::string_view(file_).substr(begin, at - begin));
+      const bool fits =
+          number && *number >= kUsualRange.lowest / 4 && *number <= kUsualRange.highest * 2;
+      found = fits ? *number : found;
+    }
+    return found;
+  }
+
+  std::optional<VocabularyRange> by_own_files() {
+    if (const std::int64_t tokens = tokens_in_name(); tokens > 0) {
+      assume(tokens, "the number in the name of vocab_file; give vocab_size if it is another");
+      return std::nullopt;
+    }
+    assume(words_vocabulary("gpt2"),
+           "as GPT-2's, but vocab_file and merge_file do not have its name; give vocab_size");
+    return kUsualRange;
   }
 
   std::optional<VocabularyRange> by_tokenizer(std::int64_t added) {
@@ -69,6 +104,8 @@ class VocabularyFields {
       assume(own->tokens + added, "the tokenizer's with extra_vocab_size");
     } else if (of_path != nullptr) {
       assume(of_path->tokens, kOfModel);
+    } else if (has_own_files()) {
+      return by_own_files();
     } else if (of_type != nullptr) {
       return by_type(*of_type);
     } else if (has_merges_) {
@@ -138,6 +175,7 @@ class VocabularyFields {
   ModelSpec& model_;
   std::string path_;
   std::string type_;
+  std::string file_;  // of vocab_file
   bool has_merges_ = false;
 };
 

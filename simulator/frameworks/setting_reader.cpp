@@ -169,6 +169,11 @@ auto FrameworkReader::value_as(std::string_view name, std::string_view ours, con
   return value;
 }
 
+std::string FrameworkReader::peek(std::string_view name) const {
+  const std::size_t at = place_of(name);
+  return at < settings_.size() ? settings_[at].setting.value.text : std::string{};
+}
+
 std::optional<std::int64_t> FrameworkReader::count(std::string_view name, std::string_view ours) {
   return value_as(name, ours, "a whole number", [](const ConfigNode& value) {
     return good_number(scan_whole(unquoted(value), kAnyWhole));
@@ -353,6 +358,7 @@ FrameworkReader::DoubtWeight FrameworkReader::weight_of(const SettingDoubt& doub
   const std::size_t at = place_of(doubt.name);
   const bool is_switch = at < settings_.size() && settings_[at].is_switch;
   return !has_effect                          ? DoubtWeight::kNone
+         : doubt.of == DoubtOf::kAssumed      ? DoubtWeight::kRemark
          : is_switch && doubt.usually_nothing ? DoubtWeight::kRemark
                                               : DoubtWeight::kError;
 }

@@ -54,8 +54,12 @@ struct UnpricedKey {
 };
 
 // A key whose value hangs on something that nobody said.
+// Whether a key stands there, only what it says, or the latter where what follows from it is
+// assumed, and told so, without it.
+enum class DoubtOf { kPresence, kValue, kAssumed };
 struct SettingDoubt {
-  std::string name;    // the framework's key; empty: any of them
+  std::string name;  // the framework's key; empty: any of them
+  DoubtOf of = DoubtOf::kPresence;
   std::string cause;   // "the script's argument $1 is not given"
   std::string remedy;  // "give TP=VALUE"
   // Nothing stands there unless somebody says something: more arguments of a command line.
@@ -78,6 +82,8 @@ class FrameworkReader {
   void add_defaults(std::vector<Setting> settings);
 
   [[nodiscard]] bool has(std::string_view name) const;
+  // What stands there, of a key that decides nothing by itself; empty if it is absent.
+  [[nodiscard]] std::string peek(std::string_view name) const;
   [[nodiscard]] Location location(std::string_view name) const;
   [[nodiscard]] Diagnostics& diagnostics() const { return *diagnostics_; }
 

@@ -329,6 +329,10 @@ TEST_CASE("encoders, models of images and retrievers are refused by the name of 
   CHECK_THAT(problems_of_run("pretrain_vision_inpaint.py " + sizes),
              contains_text("trains a model of images"));
   CHECK_THAT(problems_of_run("tasks/main.py " + sizes), contains_text("is no pretraining"));
+  // A script that can convert as well as train is one that trains.
+  const std::string both =
+      "torchrun tools/convert.py --load x " + sizes + "\ntorchrun tune.py " + sizes;
+  CHECK(value_of(run_of("a.py\n" + both), "model.layers") == "32");
 }
 
 TEST_CASE(
@@ -467,6 +471,24 @@ TEST_CASE("a vocabulary is the tokenizer's, GPT-2's, or a shipped model's of the
                  "model.vocabulary") == "152064");
 }
 
+TEST_CASE("files of GPT-2's kind with another name have the number in it, or a range", "[unit]") {
+  const auto note = [](const std::string& folder) {
+    return run_of("pretrain_gpt.py " + std::string(kSizes) + "--tokenizer-type GPT2BPETokenizer " +
+                  "--vocab-file " + folder + "vocab.json --merge-file merges.txt");
+  };
+  CHECK(value_of(note("nordic_131072/"), "model.vocabulary") == "131072");
+  CHECK(value_of(note("gpt2-"), "model.vocabulary") == "50257");
+  CHECK_THAT(note_of(note("mine/"), "model.vocabulary"),
+             contains_text("do not have its name") && contains_text("32,000 to 256,000"));
+}
+
+TEST_CASE("a tokenizer that nobody names leaves the vocabulary assumed, and is told", "[unit]") {
+  const ImportedExperiment run = run_of("pretrain_gpt.py " + std::string(kSizes) +
+                                        "--tokenizer-type Llama2Tokenizer --tokenizer-model $2");
+  CHECK_THAT(note_of(run, "tokenizer_model"), contains_text("give 2=VALUE"));
+  CHECK(has_remark(run, ImportOutcome::kAssumed, "model.vocabulary"));
+}
+
 TEST_CASE("a vocabulary that nothing says is assumed, with its range and what that changes",
           "[unit]") {
   const ImportedExperiment experiment =
@@ -554,6 +576,31 @@ TEST_CASE("exports of the same experiment say the same, and comments what they c
   REQUIRE(files.size() == 1);
   CHECK_THAT(files.front().text, contains_text("--use-distributed-optimizer"));
   CHECK_THAT(files.front().text, contains_text("NNODES=8"));
+}
+
+TEST_CASE("a file that is not read may have a name that nobody knows", "[unit]") {
+  const std::string command = "pretrain_gpt.py " + std::string(kSizes) +
+                              "--vocab-size 32000 --deepspeed --zero-stage 1 --deepspeed_config ";
+  CHECK(has_remark(run_of(command + "ds.$NAME.json"), ImportOutcome::kNotCarried,
+                   "deepspeed_config"));
+  CHECK_THAT(problems_of_run(command + "ds.json --seq-length $LENGTH"),
+             contains_text("give LENGTH=VALUE"));
+}
+
+TEST_CASE("python or torchrun by itself is one GPU unless the model is divided or nodes are given",
+          "[unit]") {
+  const auto size = [](const std::string& arguments, std::optional<std::int64_t> nodes) {
+    ImportInput input = input_of(
+        "python pretrain_gpt.py " + std::string(kSizes) + "--vocab-size 32000 " + arguments,
+        "run.sh");
+    input.gpu = "h100_sxm";
+    input.nodes = nodes;
+    const ImportedExperiment run = import_megatron(input);
+    return value_of(run, "cluster.nodes") + " " + value_of(run, "cluster.gpus_per_node");
+  };
+  CHECK(size("", {}) == "1 1");
+  CHECK(size("--tensor-model-parallel-size 2", {}) == "1 ");  // a node of as many as usual
+  CHECK(size("", 2) == "2 ");
 }
 
 TEST_CASE("words of BigCode, MegaBlocks, Megatron-LLaMA and MindSpeed have a meaning here",

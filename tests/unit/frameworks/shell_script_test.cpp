@@ -252,5 +252,23 @@ TEST_CASE("eval of a choice between commands runs what runs where nobody says an
   CHECK(training_command(ran(script, {{"1", "convert"}}), "run.sh").program == "convert.py");
 }
 
+TEST_CASE("the folder of a program decides none of its arguments", "[unit]") {
+  CHECK(doubts("torchrun $SCRATCH/Megatron-LM/pretrain_gpt.py --num-layers 32 --bf16").empty());
+  CHECK(doubts("cd $WORK\ntorchrun `pwd`/pretrain_gpt.py --num-layers 32 --bf16").empty());
+}
+
+TEST_CASE("python or torchrun by itself starts one process, and MindSpore's launcher says how many",
+          "[unit]") {
+  const std::string train = " a.py --num-layers 32 --bf16";
+  CHECK(size_of("CUDA_DEVICE_MAX_CONNECTIONS=1 python -u" + train).starts_one_process);
+  CHECK_FALSE(size_of("srun python" + train).starts_one_process);
+  CHECK(
+      size_of("python -m torch.distributed.launch --master_port 6000" + train).starts_one_process);
+  CHECK_FALSE(size_of("torchrun --nproc_per_node gpu" + train).starts_one_process);
+  const LaunchSize size = size_of("msrun --worker_num 128 --local_worker_num 16" + train);
+  CHECK(size.nodes == 8);
+  CHECK(size.gpus_per_node == 16);
+}
+
 }  // namespace
 }  // namespace stepcast::shell_script_test
