@@ -313,6 +313,17 @@ ImportedExperiment handed_over(const PrimusConfig& config, const ImportInput& in
                         "imported");
 }
 
+void refuse_diffusion(const PrimusConfig& config, const ImportInput& input) {
+  const auto says_so = [](const Setting& setting) {
+    return setting.name == "model_type" && setting.value.text.starts_with("diffusion");
+  };
+  if (std::any_of(config.settings.begin(), config.settings.end(), says_so) ||
+      std::any_of(config.presets.begin(), config.presets.end(), says_so)) {
+    throw ConfigError({input.file, 0, 0},
+                      "trains a model of images by diffusion, which no model here is");
+  }
+}
+
 void name_model(const PrimusConfig& config, const ImportInput& input, MegatronSource& source) {
   const std::string shipped = shipped_model(config.model, input.data);
   if (config.has_presets) {
@@ -354,6 +365,7 @@ ImportedExperiment import_primus(const ImportInput& input) {
   if (config.framework != "megatron") {
     return handed_over(config, input);
   }
+  refuse_diffusion(config, input);
   MegatronSource source;
   source.model = megatron_default_model();
   source.whole_file = {input.file, 0, 0};

@@ -128,5 +128,13 @@ TEST_CASE("unknown models are refused by their names", "[unit]") {
   CHECK_THAT(problems_of(import_primus, unknown), contains_text("zebra_llama_1B"));
 }
 
+TEST_CASE("models of images that Primus trains by diffusion are refused", "[unit]") {
+  const std::string sizes =
+      "      num_layers: 2\n      hidden_size: 3072\n      num_attention_heads: 24\n";
+  const ImportInput input =
+      input_of(experiment_of("flux_535m", sizes + "      model_type: diffusion_model\n"), "a.yaml");
+  CHECK_THAT(problems_of(import_primus, input), contains_text("images by diffusion"));
+}
+
 }  // namespace
 }  // namespace stepcast::primus_import_test
