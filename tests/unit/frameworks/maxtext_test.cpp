@@ -247,5 +247,16 @@ TEST_CASE("a policy that keeps quantized products is the one without them", "[un
         part(imported(kLlama + "remat_policy: minimal\n"), "training"));
 }
 
+TEST_CASE("a number of nodes that neither the file nor the command line says is told", "[unit]") {
+  const auto told = [](const std::string& text, std::optional<std::int64_t> nodes) {
+    ImportInput input = input_of(text);
+    input.nodes = nodes;
+    return remarks_text(import_maxtext(input), "a.yml");
+  };
+  CHECK_THAT(told(kLlama, {}), contains_text("cluster.nodes 1"));
+  CHECK_THAT(told(kLlama, 4), !contains_text("cluster.nodes"));
+  CHECK_THAT(told(kLlama + "dcn_data_parallelism: 4\n", {}), !contains_text("cluster.nodes"));
+}
+
 }  // namespace
 }  // namespace stepcast::maxtext_test
