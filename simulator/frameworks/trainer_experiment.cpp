@@ -292,6 +292,7 @@ class ExperimentWriter {
       writer.field("fsdp", ranks());
     } else {
       writer.field("zero", is_deepspeed() && sharding_.zero < 3 ? sharding_.zero : 0);
+      tell_replicas();
     }
     if (sharding_.tp > 1) {
       writer.field("sequence_parallel", false);  // norms run on whole sequences
@@ -413,6 +414,19 @@ class ExperimentWriter {
     const auto rows =
         static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(up(tokens, parts))));
     return std::clamp<std::int64_t>(up(tokens, rows), 1, kMost);
+  }
+
+  // TRL's file leaves it to accelerate's, which the launcher names, how the model is divided.
+  void tell_replicas() {
+    const bool is_left = file_.tool == TrainerTool::kTrl && file_.launcher.empty() &&
+                         !is_deepspeed() && !is_fsdp() &&
+                         !settings_.has("accelerate.distributed_type");
+    if (is_left && ranks() > 1) {
+      settings_.assume("plan.zero", "0",
+                       "every GPU has the whole model, since no file of accelerate is named; give "
+                       "fsdp=full_shard or deepspeed.zero_optimization.stage=N where one divides "
+                       "it");
+    }
   }
 
   // No file says how long its samples are.

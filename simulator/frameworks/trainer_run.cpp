@@ -184,7 +184,8 @@ class PlainReader {
   void read_adapters() {
     read_quantisation();
     const std::string_view name = first_of(settings_, "use_peft use_peft_lora use_lora q_lora");
-    const bool wanted = !name.empty() && settings_.is_on(name, "training.lora");
+    const bool wanted =
+        (!name.empty() && settings_.is_on(name, "training.lora")) || has_rank_alone();
     run_.adapters = read_peft_adapters(settings_);
     if (!run_.adapters && wanted) {
       PeftKeys keys;
@@ -192,6 +193,19 @@ class PlainReader {
       run_.adapters = read_adapter_keys(settings_, keys);
     }
     settings_.without_effect("lora_* use_peft* use_lora use_rslora");
+  }
+
+  // A rank that no switch turns on or off: TRL trains without adapters then, and what another
+  // program does nobody knows, but it asks for a rank.
+  bool has_rank_alone() {
+    if (!settings_.has("lora_r") ||
+        !first_of(settings_, "use_peft use_peft_lora use_lora").empty()) {
+      return false;
+    }
+    settings_.assume("training.lora", trl_ ? "none" : "that of lora_r",
+                     trl_ ? "lora_r has no effect without use_peft=true"
+                          : "lora_r is given and no switch; give use_peft=false if it is not used");
+    return !trl_;
   }
 
   void read_quantisation() {

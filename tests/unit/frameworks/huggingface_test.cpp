@@ -330,5 +330,26 @@ TEST_CASE("each text is known by its form and keys, and sent to its own door", "
              contains_text("is a file of another door: stepcast import axolotl a.yml"));
 }
 
+TEST_CASE("replicas are told where TRL's file leaves the division to accelerate's", "[unit]") {
+  CHECK_THAT(told(import_trl(input_of(kTrl, "sft.yaml"))), contains_text("plan.zero 0"));
+  CHECK_THAT(told(import_trl(input_of(kTrl, "sft.yaml", {"fsdp=full_shard"}))),
+             !contains_text("plan.zero 0"));
+}
+
+TEST_CASE("a rank of adapters without a switch is no full training, but with TRL", "[unit]") {
+  const std::string command =
+      "torchrun --nproc_per_node 8 train_lora.py --model_name_or_path Qwen/Qwen3-8B --bf16 True "
+      "--lora_r 8 --model_max_length 2048 --per_device_train_batch_size 2 ";
+  const ImportedExperiment tuned = import_accelerate(input_of(command, "train.sh"));
+  CHECK_THAT(part(tuned, "training"), contains_text("lora: {rank: 8"));
+  CHECK_THAT(told(tuned), contains_text("lora_r is given and no switch"));
+  CHECK_THAT(
+      part(import_accelerate(input_of(command + "--use_peft False", "train.sh")), "training"),
+      !contains_text("lora"));
+  const ImportedExperiment whole = import_trl(input_of(kTrl + "lora_r: 8\n", "sft.yaml"));
+  CHECK_THAT(part(whole, "training"), !contains_text("lora"));
+  CHECK_THAT(told(whole), contains_text("no effect without use_peft=true"));
+}
+
 }  // namespace
 }  // namespace stepcast::huggingface_test
