@@ -24,7 +24,8 @@ constexpr auto kShippedModels = std::to_array<ShippedModel>({
     {"llama-2-7b llama-7b vicuna-7b vicuna-7b-v1.5 vicuna-7b-v1.3 nous-hermes-llama2-7b "
      "vigogne-2-7b hf_llama_7b",
      "llama2_7b"},
-    {"llama-2-13b llama-13b vicuna-13b vicuna-13b-v1.5 nous-hermes-llama2-13b", "llama2_13b"},
+    {"llama-2-13b llama-13b vicuna-13b vicuna-13b-v1.5 vicuna-13b-v1.3 nous-hermes-llama2-13b",
+     "llama2_13b"},
     {"llama-2-70b", "llama2_70b"},
     {"llama-3-8b", "llama3_8b"},
     {"llama-3-70b", "llama3_70b"},
@@ -128,7 +129,7 @@ constexpr auto kPublishedModels = std::to_array<PublishedModel>({
     {"phi-3.5-mini", "phi3", 32, 3072, 32, 32, 96, 8192, 32'064, false, kWithoutWindow},
     {"gemma-3-1b", "gemma3_text", 26, 1152, 4, 1, 256, 6912, 262'144, true,
      R"(, "sliding_window": 512)"},
-    {"smollm3-3b", "smollm3", 36, 2048, 16, 4, 128, 11'008, 128'256, true},
+    {"smollm3-3b smollm3-3b-checkpoints", "smollm3", 36, 2048, 16, 4, 128, 11'008, 128'256, true},
     {"open_llama_3b open_llama_3b_v2", "llama", 26, 3200, 32, 32, 100, 8640, 32'000},
     {"phi-4", "phi3", 40, 5120, 40, 10, 128, 17'920, 100'352, false, kWithoutWindow},
 });

@@ -201,7 +201,8 @@ ShellRedirection ShellLexer::redirection() {
   skip(made.sign.size());
   skip_blanks();
   if (!at_word()) {
-    fail("has '" + made.sign + "' without a file");
+    fail("has '" + made.sign +
+         "' without a file; where <...> stands for something of yours, put that there");
   }
   made.target = word();
   if (made.sign == "<<" || made.sign == "<<-") {
