@@ -95,6 +95,26 @@ void take_one_process(const ImportInput& input, const std::vector<Setting>& fiel
        "nnodes=N behind it where others are started as well"});
 }
 
+void fit_nodes(const ImportInput& input, LaunchSize& size) {
+  constexpr std::int64_t kLargestNode = 64;  // of one host; more is a mistake, which is refused
+  const std::int64_t written = size.gpus_per_node.value_or(0);
+  const std::int64_t usual = gpus_per_node(input);
+  if (input.gpu.empty() || written <= usual || written > kLargestNode || written % usual != 0) {
+    return;
+  }
+  const DeviceSpec device = load_gpu(input.gpu, input.data, {"--gpu", 0, 0});
+  if (written <= device.scale_up.domain_size) {
+    return;
+  }
+  size.gpus_per_node = usual;
+  size.nodes =
+      size.nodes ? std::optional(bounded_product(*size.nodes, written / usual)) : size.nodes;
+  size.assumptions.push_back({"cluster.gpus_per_node", std::to_string(usual),
+                              "the file's nodes have " + std::to_string(written) +
+                                  ", more than the fabric of " + input.gpu +
+                                  " joins: as many GPUs in nodes of its own"});
+}
+
 void assume_size(const LaunchSize& size, const ImportInput& input, FrameworkReader& settings) {
   for (const SizeAssumption& assumption : size.assumptions) {
     const bool given = input.nodes && assumption.ours == "cluster.nodes";

@@ -43,6 +43,9 @@ bool given_size(const Setting& setting, LaunchSize& size);
 void take_one_process(const ImportInput& input, const std::vector<Setting>& fields,
                       LaunchSize& size);
 
+// Nodes of more GPUs than those of `input.gpu` have and its fabric joins become several of these.
+void fit_nodes(const ImportInput& input, LaunchSize& size);
+
 void assume_size(const LaunchSize& size, const ImportInput& input, FrameworkReader& settings);
 
 }  // namespace stepcast

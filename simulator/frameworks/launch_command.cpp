@@ -26,6 +26,11 @@ std::size_t program_in(const std::vector<ShellWord>& words) {
   return static_cast<std::size_t>(found - words.begin());
 }
 
+bool runs_training(const ShellCommand& command, const TrainingPrograms& trains) {
+  const std::size_t at = program_in(command.words);
+  return !trains || at >= command.words.size() || trains(command.words[at].text);
+}
+
 // A variable that holds arguments, where no command has any.
 std::string variable_with_arguments(const ShellScript& script) {
   for (const auto& [name, items] : script.variables) {
@@ -188,15 +193,18 @@ std::vector<ShellWord> launcher_of(const ShellCommand& command, std::size_t prog
 LaunchCommand training_command(const ShellScript& script, const std::string& file,
                                const TrainingPrograms& trains) {
   const std::vector<ShellCommand>& commands = script.commands;
-  const auto rank = [&trains](const ShellCommand& command) {
-    const std::size_t arguments = arguments_in(command.words);
-    const std::size_t at = program_in(command.words);
-    const bool other = trains && at < command.words.size() && !trains(command.words[at].text);
-    return std::pair(arguments > 0 && !other, arguments);
+  const auto fewer = [](const ShellCommand& a, const ShellCommand& b) {
+    return arguments_in(a.words) < arguments_in(b.words);
   };
-  const auto best = std::max_element(
-      commands.begin(), commands.end(),
-      [&](const ShellCommand& a, const ShellCommand& b) { return rank(a) < rank(b); });
+  auto best = std::max_element(commands.begin(), commands.end(), fewer);
+  const auto is_beside = [&](const ShellCommand& command) {
+    return runs_training(command, trains) &&
+           arguments_in(command.words) * 2 > arguments_in(best->words);
+  };
+  if (best != commands.end() && !runs_training(*best, trains)) {
+    const auto other = std::find_if(commands.begin(), commands.end(), is_beside);
+    best = other == commands.end() ? best : other;
+  }
   if (best == commands.end() || arguments_in(best->words) == 0) {
     refuse_script(script, file);
   }

@@ -26,8 +26,8 @@ struct LaunchCommand {
 using TrainingPrograms = std::function<bool(const std::string& program)>;
 
 // The command with most arguments among those that a script runs, also inside the texts that it
-// hands to other shells, and of a program that trains where one does. Throws ConfigError if it has
-// none.
+// hands to other shells; where its program does not train, another of half as many at least whose
+// program does. Throws ConfigError if it has none.
 LaunchCommand training_command(const ShellScript& script, const std::string& file,
                                const TrainingPrograms& trains = {});
 

@@ -204,6 +204,7 @@ ImportedExperiment import_megatron(const ImportInput& input) {
   weigh_tokenizers(file.doubts);
   give_overrides(input, words, file, fields);
   take_one_process(input, fields, file.size);
+  fit_nodes(input, file.size);
   const MegatronProgram program = program_of(file.written, words);
   MegatronSource source;
   source.model = megatron_default_model();

@@ -3,6 +3,8 @@
 
 #include "catch.hpp"
 #include "frameworks/known_model.hpp"
+#include "frameworks/megatron_import.hpp"
+#include "import_of.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/config_yaml.hpp"
@@ -10,6 +12,11 @@
 
 namespace stepcast::imported_experiment_test {
 namespace {
+
+using test::contains_text;
+using test::input_of;
+using test::problems_of;
+using test::value_of;
 
 const DataRoot kData{STEPCAST_DATA_ROOT};
 
@@ -155,6 +162,38 @@ TEST_CASE("an imported experiment reads back from its own text", "[unit]") {
   CHECK(experiment.model.name == "llama3.1_70b");
   CHECK(experiment.cluster.gpus() == 16);
   CHECK(experiment.plan.tp == 8);
+}
+
+constexpr std::string_view kLaunched =
+    "pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --bf16 "
+    "--seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --vocab-size 32000 ";
+
+ImportInput launched(const std::string& text) {
+  ImportInput input = input_of(text, "run.sh");
+  input.gpu = "h100_sxm";
+  return input;
+}
+
+TEST_CASE("nodes of more GPUs than a fabric joins become as many GPUs in its own nodes", "[unit]") {
+  const ImportedExperiment run = import_megatron(
+      launched("torchrun --nproc_per_node 16 --nnodes 2 " + std::string(kLaunched)));
+  CHECK(value_of(run, "cluster.nodes") == "4");
+  CHECK_THAT(remarks_text(run, "run.sh"), contains_text("the file's nodes have 16"));
+  ImportInput given = launched("torchrun --nproc_per_node 16 --nnodes 2 " + std::string(kLaunched));
+  given.nodes = 8;
+  CHECK(value_of(import_megatron(given), "cluster.nodes") == "8");
+}
+
+TEST_CASE("a command that trains something else is named, whatever else the script runs",
+          "[unit]") {
+  const std::string bert = "torchrun pretrain_bert.py --num-layers 24 --hidden-size 1024 --fp16\n";
+  CHECK_THAT(problems_of(import_megatron, launched("python prepare.py --input x\n" + bert)),
+             contains_text("trains BERT"));
+  // A conversion beside the training has about as many arguments as it.
+  const std::string convert = "python tools/convert.py --more 1 " + std::string(kLaunched);
+  CHECK(value_of(import_megatron(launched(convert + "\ntorchrun --nproc_per_node 8 --nnodes 1 " +
+                                          std::string(kLaunched))),
+                 "model.layers") == "32");
 }
 
 }  // namespace
