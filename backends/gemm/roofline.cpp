@@ -61,9 +61,10 @@ Seconds math_time(const Shape& shape, Dtype dtype, const KernelContext& context)
       const auto products = static_cast<double>(tile.rows * tile.cols * part);
       Seconds time = waves * Flops(2.0 * products) / (tile.share * rate);
       if (parts > 1) {
-        constexpr Bytes kPartial{4};
+        constexpr Bytes kPartialSum{4};
         const auto outputs = static_cast<double>(shape.m * shape.n * shape.batch);
-        time += static_cast<double>(2 * parts) * outputs * kPartial / context.device.hbm.achieved;
+        time +=
+            static_cast<double>(2 * parts) * outputs * kPartialSum / context.device.hbm.achieved;
       }
       best = min(best, time);
     }

@@ -45,9 +45,9 @@ std::vector<std::string> with_words_as_options(std::vector<std::string> argument
 
 // A word of a command line as a shell takes it.
 std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain =
+  constexpr std::string_view kUnquoted =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,+@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
+  if (!word.empty() && word.find_first_not_of(kUnquoted) == std::string::npos) {
     return word;
   }
   std::string text = "'";

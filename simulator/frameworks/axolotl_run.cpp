@@ -137,9 +137,10 @@ class AxolotlReader {
   }
 
   void read_packing() {
-    constexpr std::string_view kOurs = "training.documents";
-    const bool packed = settings_.is_on("sample_packing", kOurs);
-    const bool free = flag_unless_auto(settings_, "batch_flattening", kOurs).value_or(false);
+    constexpr std::string_view kDocumentsKey = "training.documents";
+    const bool packed = settings_.is_on("sample_packing", kDocumentsKey);
+    const bool free =
+        flag_unless_auto(settings_, "batch_flattening", kDocumentsKey).value_or(false);
     run_.packing = packed ? Packing::kPacked : free ? Packing::kPaddingFree : Packing::kPadded;
   }
 

@@ -191,7 +191,7 @@ std::map<std::string, std::string> batch_variables(const std::vector<ShellWord>&
     std::string_view name;
     std::string_view option;
   };
-  constexpr auto kVariables = std::to_array<Variable>({
+  constexpr auto kJobVariables = std::to_array<Variable>({
       {"SLURM_NNODES", "--nodes="},
       {"SLURM_JOB_NUM_NODES", "--nodes="},
       {"NHOSTS", "--nodes="},
@@ -203,7 +203,7 @@ std::map<std::string, std::string> batch_variables(const std::vector<ShellWord>&
   });
   std::map<std::string, std::string> variables;
   for (const ShellWord& option : options) {
-    for (const Variable& row : kVariables) {
+    for (const Variable& row : kJobVariables) {
       const std::string value =
           option.text.starts_with(row.option) ? option.text.substr(row.option.size()) : "";
       if (whole_number_in(value)) {

@@ -128,9 +128,9 @@ class FactoryReader {
   }
 
   void read_packing() {
-    constexpr std::string_view kOurs = "training.documents";
-    const bool neat = settings_.is_on("neat_packing", kOurs);
-    const bool packed = settings_.flag("packing", kOurs).value_or(stage_ == "pt");
+    constexpr std::string_view kDocumentsKey = "training.documents";
+    const bool neat = settings_.is_on("neat_packing", kDocumentsKey);
+    const bool packed = settings_.flag("packing", kDocumentsKey).value_or(stage_ == "pt");
     run_.packing = neat || packed ? Packing::kPacked : Packing::kPadded;
   }
 

@@ -96,9 +96,9 @@ class Tokenizer {
 
   // One more than the letters before the quote of a string that begins here; 0 if none does.
   [[nodiscard]] std::size_t string_prefix() const {
-    constexpr std::string_view kLetters = "rRbBfFuU";
+    constexpr std::string_view kTokenLetters = "rRbBfFuU";
     std::size_t letters = 0;
-    while (letters < 2 && kLetters.find(ahead(letters)) != std::string_view::npos) {
+    while (letters < 2 && kTokenLetters.find(ahead(letters)) != std::string_view::npos) {
       ++letters;
     }
     return is_quote(ahead(letters)) ? letters + 1 : 0;

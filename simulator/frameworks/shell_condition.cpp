@@ -85,8 +85,8 @@ ShellTruth ShellConditions::conjunction() {
 }
 
 ShellTruth ShellConditions::primary() {
-  constexpr int kDeepest = 50;
-  if (left() == 0 || ++depth_ > kDeepest) {
+  constexpr int kDeepestCondition = 50;
+  if (left() == 0 || ++depth_ > kDeepestCondition) {
     return hanging({expansion_.form("[ ]", where_.line)}, {false, false});
   }
   ShellTruth truth;

@@ -123,7 +123,14 @@ class TorchtitanReader {
             (names.empty()
                  ? "; known are llama3, llama4, deepseek_v3, qwen3, qwen3_5, gpt_oss, llama2"
                  : "; known are " + text_list(names) + did_you_mean(flavor, names)) +
-            "; a line '# stepcast: model=NAME' in the file takes a model of configs/models");
+            "; a line '# stepcast: model=" + shipped_name(flavor) +
+            "' in the file takes a model of configs/models");
+  }
+
+  // A flavor of one's own is often called like a model that ships.
+  [[nodiscard]] std::string shipped_name(const std::string& flavor) const {
+    const std::vector<std::string> all = names_in(input_.data.models());
+    return std::ranges::find(all, flavor) != all.end() ? flavor : "NAME";
   }
 
   [[nodiscard]] std::int64_t layers() const { return parts_.model ? parts_.model->layers : 1; }

@@ -229,7 +229,7 @@ class CommandReader {
   }
 
   void read_accelerate(const std::vector<Setting>& options) {
-    constexpr auto kKinds = std::to_array<Word>(
+    constexpr auto kCommandKinds = std::to_array<Word>(
         {{"use_fsdp", "FSDP"}, {"use_deepspeed", "DEEPSPEED"}, {"multi_gpu", "MULTI_GPU"}});
     for (const Setting& option : options) {
       if (option.name == "config_file") {
@@ -237,7 +237,7 @@ class CommandReader {
       }
     }
     for (const Setting& option : options) {
-      const std::string_view kind = ours_of(kKinds, option.name);
+      const std::string_view kind = ours_of(kCommandKinds, option.name);
       Setting setting = option;
       setting.name = "accelerate." + (kind.empty() ? option.name : "distributed_type");
       setting.value.text = kind.empty() ? option.value.text : std::string(kind);

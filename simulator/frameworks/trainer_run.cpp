@@ -96,8 +96,8 @@ class PlainReader {
     if (!name.empty()) {
       run_.sequence = positive_or(settings_, name, kSequenceKey, 1);
     } else if (trl_) {
-      constexpr std::int64_t kOfTrl = 1024;
-      run_.sequence = positive_or(settings_, names_.sequence, kSequenceKey, kOfTrl);
+      constexpr std::int64_t kTrlSequence = 1024;
+      run_.sequence = positive_or(settings_, names_.sequence, kSequenceKey, kTrlSequence);
     }
   }
 
@@ -158,9 +158,9 @@ class PlainReader {
   }
 
   void read_packing() {
-    constexpr std::string_view kOurs = "training.documents";
-    const bool free = settings_.is_on("padding_free", kOurs);
-    const bool packed = settings_.is_on("packing", kOurs);
+    constexpr std::string_view kDocumentsKey = "training.documents";
+    const bool free = settings_.is_on("padding_free", kDocumentsKey);
+    const bool packed = settings_.is_on("packing", kDocumentsKey);
     run_.packing = packed ? Packing::kPacked : free ? Packing::kPaddingFree : Packing::kPadded;
     settings_.without_effect("packing_strategy eval_packing");
   }

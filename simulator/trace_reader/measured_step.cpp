@@ -254,7 +254,7 @@ MeasuredStep measured_step(const TraceRecording& recording, const std::string& f
 
 std::string short_kernel_name(const std::string& name) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  constexpr std::size_t kLongest = 120;
+  constexpr std::size_t kLongestRemark = 120;
   std::string text = name;
   for (std::size_t at = text.find(kAnonymous); at != std::string::npos;
        at = text.find(kAnonymous)) {
@@ -270,7 +270,7 @@ std::string short_kernel_name(const std::string& name) {
   if (const std::size_t last = text.rfind("::"); last != std::string::npos) {
     text.erase(0, last + 2);
   }
-  text.resize(std::min(text.size(), kLongest));
+  text.resize(std::min(text.size(), kLongestRemark));
   return text;
 }
 

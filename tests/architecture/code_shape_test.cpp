@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -147,6 +149,32 @@ TEST_CASE("no header has a parameter that is a bare bool", "[architecture]") {
       const std::sregex_iterator first(code.begin(), code.end(), parameter);
       CAPTURE(file);
       CHECK(std::distance(first, std::sregex_iterator()) <= 0);
+    }
+  }
+}
+
+std::set<std::string> names_found(const std::string& code, const std::regex& pattern) {
+  std::set<std::string> names;
+  for (std::sregex_iterator i(code.begin(), code.end(), pattern), end; i != end; ++i) {
+    names.insert((*i)[1].str());
+  }
+  return names;
+}
+
+// Files of a folder are compiled together, in groups that change when a file is added.
+TEST_CASE("no constant of a function hides one of another file of its folder", "[architecture]") {
+  const std::regex of_file(R"((?:^|\n)(?:inline )?constexpr [^=({;\n]*\b(k[A-Z]\w*))");
+  const std::regex of_function(R"(\n +constexpr [^=({;\n]*\b(k[A-Z]\w*))");
+  std::map<std::string, std::set<std::string>> of_folder;
+  for (const std::string& file : product_files()) {
+    of_folder[fs::path(file).parent_path().string()].merge(
+        names_found(bare_code(contents(kRoot / file)), of_file));
+  }
+  for (const std::string& file : product_files()) {
+    const std::set<std::string>& beside = of_folder[fs::path(file).parent_path().string()];
+    for (const std::string& name : names_found(bare_code(contents(kRoot / file)), of_function)) {
+      CAPTURE(file, name);
+      CHECK(!beside.contains(name));
     }
   }
 }

@@ -138,8 +138,8 @@ std::optional<ExpertLoad> uneven_load(const ExpansionContext& context) {
                                 {moe.experts, moe.experts_per_token, context.sequence_tokens()},
                                 context.plan.ep, spec.capacity_factor.value_or(0.0));
   load.fullest_rank = exchange_shape(context).imbalance;
-  constexpr double kVisible = 1e-3;
-  const bool uneven = load.fullest_expert > 1.0 + kVisible || load.kept < 1.0 - kVisible;
+  constexpr double kVisibleShare = 1e-3;
+  const bool uneven = load.fullest_expert > 1.0 + kVisibleShare || load.kept < 1.0 - kVisibleShare;
   return uneven ? std::optional(load) : std::nullopt;
 }
 

@@ -45,7 +45,7 @@ GemmConstants read_gemm(SourcedReader reader) {
 KernelConstants read_kernel_constants(const ConfigNode& root, SourceTable& sources,
                                       std::vector<Provenance>& provenance,
                                       Diagnostics& diagnostics) {
-  constexpr auto kSparse = parts_of(kernel_tables::kSparse);
+  constexpr auto kSparseParts = parts_of(kernel_tables::kSparse);
   SourcedReader reader = reader_of_file(root, sources, provenance, diagnostics);
   KernelConstants kernels;
   kernels.power = read_power(reader.mapping("power"));
@@ -57,10 +57,10 @@ KernelConstants read_kernel_constants(const ConfigNode& root, SourceTable& sourc
                parts_of(kernel_tables::kLinear));
   }
   if (reader.has("sparse_attention")) {
-    visit.part("sparse_attention", &KernelConstants::sparse_attention, kSparse);
+    visit.part("sparse_attention", &KernelConstants::sparse_attention, kSparseParts);
   }
   if (reader.has("sparse_attention_triton")) {
-    visit.part("sparse_attention_triton", &KernelConstants::sparse_attention_triton, kSparse);
+    visit.part("sparse_attention_triton", &KernelConstants::sparse_attention_triton, kSparseParts);
   }
   visit.part("memory_bound", &KernelConstants::memory, parts_of(kernel_tables::kMemory));
   reader.finish();

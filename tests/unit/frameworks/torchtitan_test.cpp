@@ -275,5 +275,12 @@ TEST_CASE(
                     test::contains_text("the file has no key"));
 }
 
+TEST_CASE("a flavor that is called like a model that ships is said to be had by its name",
+          "[unit]") {
+  const std::string file = "[model]\nname = \"deepseek_v3\"\nflavor = \"";
+  CHECK_THAT(fault_of(file + "kimi_k2\"\n"), contains_text("a line '# stepcast: model=kimi_k2'"));
+  CHECK_THAT(fault_of(file + "mine\"\n"), contains_text("a line '# stepcast: model=NAME'"));
+}
+
 }  // namespace
 }  // namespace stepcast::torchtitan_test
