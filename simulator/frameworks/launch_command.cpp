@@ -74,7 +74,9 @@ bool runs(const LaunchedProgram& program, std::string_view word) {
   });
 }
 
-bool has_blank(std::string_view text) { return text.find_first_of(" \t\n") != text.npos; }
+bool has_blank(std::string_view text) {
+  return text.find_first_of(" \t\n") != std::string_view::npos;
+}
 
 // The words of a text that a command is handed, up to the end of the command in it that runs a
 // program; a word by itself as it is.
