@@ -86,10 +86,7 @@ MaxTextLaunch read_maxtext_launch(const ImportInput& input) {
   if (form_of(input.text, input.file) != TextForm::kShell) {
     return {maxtext_settings(parse_config(input.text, input.file), input.folder, 0), {}, {}};
   }
-  const ShellSources sources = [&](const std::string& name) { return text_beside(input, name); };
-  const ShellScript script =
-      run_script(input.text, input.file, shell_assignments(input.overrides), sources);
-  LaunchCommand command = command_of(kMaxTextProgram, script, input.file);
+  LaunchCommand command = launched_script(kMaxTextProgram, input).command;
   MaxTextLaunch file{named_settings(command, input), std::move(command.doubts),
                      launch_size(command.launcher)};
   for (Setting& setting : settings_in(command.arguments, ArgumentForm::kAssignments)) {

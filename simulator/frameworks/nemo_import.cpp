@@ -67,10 +67,7 @@ std::vector<Setting> hydra_config(const LaunchCommand& command, const ImportInpu
 }
 
 NemoFile read_script(const ImportInput& input) {
-  const ShellSources sources = [&](const std::string& name) { return text_near(input, name); };
-  const ShellScript script =
-      run_script(input.text, input.file, shell_assignments(input.overrides), sources);
-  LaunchCommand command = command_of(kNemoProgram, script, input.file);
+  LaunchCommand command = launched_script(kNemoProgram, input).command;
   NemoFile file{hydra_config(command, input), std::move(command.doubts),
                 launch_size(command.launcher)};
   for (Setting& setting : settings_in(command.arguments, ArgumentForm::kAssignments)) {
@@ -175,7 +172,8 @@ ImportedExperiment import_nemo(const ImportInput& input) {
   source.gpus_per_node = settings.count("nproc_per_node", "cluster.gpus_per_node");
   source.gpus = cluster_gpus(input, nodes ? nodes : file.size.nodes, source.gpus_per_node, {});
   settings.assume("software", source.software,
-                  "NeMo 1, whose last releases were of 2024; the file names no version");
+                  "NeMo 1, whose last releases were of 2024; the file names no version, and what "
+                  "it leaves out is taken as Megatron-LM has it");
   FrameworkExperiment parts = read_megatron(settings, source, megatron, input.unknown);
   diagnostics.throw_if_any();
   return assembled(std::move(parts), input);

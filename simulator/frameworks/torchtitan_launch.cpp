@@ -42,9 +42,9 @@ std::string taken_argument(std::vector<Setting>& settings, std::string_view name
 class LaunchReader {
  public:
   explicit LaunchReader(const ImportInput& input) : input_(input) {
-    const ShellSources sources = [&](const std::string& name) { return text_near(input, name); };
-    script_ = run_script(input.text, input.file, shell_assignments(input.overrides), sources);
-    command_ = command_of(kTorchtitanProgram, script_, input.file);
+    LaunchedScript launched = launched_script(kTorchtitanProgram, input);
+    script_ = std::move(launched.script);
+    command_ = std::move(launched.command);
     arguments_ = argument_settings(command_.arguments);
   }
 

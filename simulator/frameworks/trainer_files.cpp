@@ -407,4 +407,12 @@ TrainerFile read_trainer_file(const ImportInput& input, TrainerDoor door) {
   return file;
 }
 
+LaunchedScript launched_script(const LaunchedProgram& program, const ImportInput& input) {
+  const ShellSources sources = [&](const std::string& name) { return text_near(input, name); };
+  LaunchedScript launched{
+      run_script(input.text, input.file, shell_assignments(input.overrides), sources), {}};
+  launched.command = command_of(program, launched.script, input.file);
+  return launched;
+}
+
 }  // namespace stepcast

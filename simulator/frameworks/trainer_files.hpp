@@ -67,6 +67,14 @@ std::vector<Setting> top_settings(const ConfigNode& mapping, std::string_view pr
 // above it, as files of a repository name each other, or else the last part of the path beside it.
 std::optional<std::string> text_near(const ImportInput& input, const std::string& name);
 
+// A launch script, run with the files near it, and its command that runs a program.
+struct LaunchedScript {
+  ShellScript script;
+  LaunchCommand command;
+};
+// Throws ConfigError if it has no such command.
+LaunchedScript launched_script(const LaunchedProgram& program, const ImportInput& input);
+
 // A script's training command, as settings in the order in which they count.
 void read_trainer_command(const ImportInput& input, TrainerDoor door, TrainerFile& file);
 // TrainingArguments(...), SFTConfig(...), LoraConfig(...) and from_pretrained(...) of a Python
