@@ -30,7 +30,7 @@ constexpr std::array kTypes = {
     Takes{"GPU=PRICE", "--price"},
     Takes{"SIGN", "--currency"},
     Takes{"TOKENS", "--tokens"},
-    Takes{"SHARE", "--memory-margin"},
+    Takes{"ODDS", "--sure"},
     Takes{"RULE", "--constraint"},
     Takes{"DAYS", "--days"},
     Takes{"PRICE", "--budget"},

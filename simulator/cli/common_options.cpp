@@ -231,13 +231,12 @@ Assignment key_setting(const KeyOption& option, const std::string& value) {
 
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
   command.add_option_function<std::string>(
-      "--memory-margin",
+      "--sure",
       [&options](const std::string& value) {
-        const std::string_view key = key_of("--memory-margin");
-        options.direct.emplace_back(assignment(key, option_value(key, value)),
-                                    "--memory-margin " + value);
+        const std::string_view key = key_of("--sure");
+        options.direct.emplace_back(assignment(key, option_value(key, value)), "--sure " + value);
       },
-      "of a GPU's memory that stays free of what the allocator reserves: 10% or 0.1");
+      "the odds of not running out of memory from which a plan fits: 0.99 or 99% (0.95)");
   add_repeatable(command, "--set", options.settings, "set any key: plan.tp=8");
   add_backends_option(command, options.backends);
   add_repeatable(command, "--measured", options.measured,

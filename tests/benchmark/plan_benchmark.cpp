@@ -89,7 +89,7 @@ Counts sweep_all(const Experiment& site, const std::vector<Variant>& list, const
     }
     ++counts.divide;
     projector.take(resolved.plan, variant.training);
-    if (!projector.memory_if_it_fits()) {
+    if (!projector.memory_if_sure()) {
       continue;
     }
     const StepAtClock step = projector.step();

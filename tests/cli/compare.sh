@@ -63,7 +63,7 @@ split_columns
 cp "$made/out" "$made/searched"
 for i in 1 2; do
   gpu=$([ $i = 1 ] && echo h100_sxm || echo mi300x)
-  "$stepcast" sweep "${small[@]}" --gpu "$gpu" --set plan.all=offered --set cluster.memory_margin=0 --tp 2 --top 1 --format json >"$made/sweep"
+  "$stepcast" sweep "${small[@]}" --gpu "$gpu" --set plan.all=offered --tp 2 --top 1 --format json >"$made/sweep"
   # The axes of the best, "plan.tp":2 as --set plan.tp=2.
   settings=()
   while IFS=: read -r key value; do

@@ -69,7 +69,7 @@ sed 's/^training:/plan: {tp: [1, 2, 4], zero: [1, 3]}\n&/' base.yaml >powerless.
 for limited in "--power-limit" "--gpu-clock-mhz"; do
   value='80 W'
   [ "$limited" = --power-limit ] || value=1980
-  exits 3 sweep powerless.yaml "$limited" "$value" --plans powerless.csv
+  exits 3 sweep powerless.yaml "$limited" "$value" --sure 0.1 --plans powerless.csv
   [ "$(grep -c 'draws more than the power limit' powerless.csv)" -eq 6 ] || complain "$limited: $(cat powerless.csv)"
 done
 # Numbers of any size are printed as numbers.
@@ -182,8 +182,8 @@ says "did you mean 'mi300x'"
 says '^--gpu MI300: error: unknown GPU'
 exits 2 project base.yaml --tp 0
 says '^--tp 0: error: .plan.tp.'
-exits 2 project base.yaml --memory-margin 1000%
-says '^--memory-margin 1000%: error: '
+exits 2 project base.yaml --sure 1000%
+says '^--sure 1000%: error: '
 exits 2 project base.yaml --gpu '[['
 says '^--gpu \[\[: error: '
 exits 2 project base.yaml --set plan.tp=0

@@ -33,7 +33,7 @@ PYTHON
 [ "$(wc -l <"$made/answers")" -eq 6 ] || complain "$(wc -l <"$made/answers") answers of two GPUs"
 while read -r gpu nodes rate settings; do
   # shellcheck disable=SC2086  # settings are words
-  exits 0 project --model llama3.1_8b --gpu "$gpu" --nodes "$nodes" --gbs 2048 --tokens 1T --memory-margin 0 $settings \
+  exits 0 project --model llama3.1_8b --gpu "$gpu" --nodes "$nodes" --gbs 2048 --tokens 1T $settings \
     --format json
   holds "\"tokens_per_second_per_gpu\": $rate" <"$made/out" || complain "$gpu, $nodes nodes: not $rate tokens/s/GPU"
 done <"$made/answers"

@@ -37,18 +37,16 @@ Judged judged(const SweepSource& source) {
   const SweepSpace space = read_sweep(with_all_plans(source), test::data_root());
   const std::vector<CostModel> costs(space.sites().size(), cost);
   Judged result{best_plan(space, costs, 1, {kept_keys(source, {}), given})};
-  Experiment site = given;
-  site.cluster.device.hbm.margin = site.cluster.device.hbm.margin.value_or(0.0);
   const ParallelPlan own =
-      settle_plan(site.plan, site.model, site.training, site.cluster, site.software).plan;
-  const PlanChange unchanged = unchanged_plan(site, own);
-  PlanTrials trials(site, cost);
+      settle_plan(given.plan, given.model, given.training, given.cluster, given.software).plan;
+  const PlanChange unchanged = unchanged_plan(given, own);
+  PlanTrials trials(given, cost);
   const auto rate_of = [](const std::optional<RunningPlan>& plan) {
     return plan ? plan->tokens_per_second_per_gpu : 0.0;
   };
   result.given = rate_of(trials.run(unchanged));
   result.changed =
-      rate_of(trials.fastest(single_changes(site, unchanged, own, kept_keys(source, {})), 0.0));
+      rate_of(trials.fastest(single_changes(given, unchanged, own, kept_keys(source, {})), 0.0));
   return result;
 }
 

@@ -109,7 +109,7 @@ inline const std::vector<KeyValues>& rarer_cluster_keys() {
        {"{all_gather: 15 GB/s}", "{all_reduce: 1 GB/s, all_to_all: 1000 GB/s}"}},
       {"cluster.power_limit", {"200 W", "5 kW"}},
       {"cluster.gpu_clock", {"1 MHz", "100 MHz", "1980 MHz"}},
-      {"cluster.memory_margin", {"0", "0.5"}},
+      {"cluster.memory_sure", {"0.5", "0.99"}},
       {"cluster.scale",
        {"{matrix_rate: 1000, hbm_bandwidth: 0.001}", "{scale_up_bandwidth: 0.001, latency: 1000}",
         "{scale_out_bandwidth: 1000, latency: 0.001}"}},

@@ -2,6 +2,7 @@
 #include "stepcast/api/step_numbers.hpp"
 
 #include "stepcast/base/each_of.hpp"
+#include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/report/projection_report.hpp"
 #include "stepcast/report/step_rows.hpp"
 
@@ -77,6 +78,7 @@ StepProjection step_of(const Projection& projection) {
                       std::nullopt,
                       {},
                       projection.memory_capacity.value(),
+                      odds_on(projection.memory),
                       run_numbers_of(projection)};
   if (projection.priced) {
     step.numbers = numbers_of(projection);

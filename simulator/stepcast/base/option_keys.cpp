@@ -35,7 +35,7 @@ std::string option_value(std::string_view key, const std::string& given) {
   if (key == "training.sequence_length") {
     return tokens_text(given);
   }
-  return key == "cluster.memory_margin" ? share_text(given) : given;
+  return key == "cluster.memory_sure" ? share_text(given) : given;
 }
 
 }  // namespace stepcast

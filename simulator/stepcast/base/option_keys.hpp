@@ -24,12 +24,12 @@ inline constexpr std::array kOptionKeys = {
     OptionKey{"--gpus", "cluster.gpus"},
     OptionKey{"--gpu-clock-mhz", "cluster.gpu_clock"},
     OptionKey{"--power-limit", "cluster.power_limit"},
-    OptionKey{"--memory-margin", "cluster.memory_margin"},
+    OptionKey{"--sure", "cluster.memory_sure"},
     OptionKey{"--software", "software"},
     OptionKey{"--tokens", "training.tokens"},
 };
 
-// "8k" of a sequence as "8192", as sequences are called, "10%" and "10 %" of a margin as "0.1"; any
+// "8k" of a sequence as "8192", as sequences are called, "99%" and "99 %" of odds as "0.99"; any
 // other text as it is, which its reader judges.
 std::string option_value(std::string_view key, const std::string& given);
 

@@ -121,7 +121,7 @@ std::optional<FittingPlan> saved(std::uint32_t set, const Experiment& experiment
 
 std::vector<FittingPlan> cheapest_savings(const Projection& projection,
                                           const Experiment& experiment, const CostModel& cost) {
-  if (!projection.priced || !projection.keeps_power_limit || fits(projection.memory)) {
+  if (!projection.priced || !projection.keeps_power_limit || is_sure(projection.memory)) {
     return {};
   }
   std::vector<std::uint32_t> enough;  // sets that fit

@@ -19,6 +19,7 @@ namespace stepcast {
 namespace {
 
 constexpr Range<std::int64_t> kNodes{1, 1 << 20};
+constexpr Range<double> kSure{0.1, 0.999};  // odds of not running out of memory
 
 // Runs `load` and keeps the problems that it throws, so that the other sections are read too.
 template <typename Load>
@@ -216,10 +217,8 @@ class ExperimentReader {
       }
     }
     read_power_limit(cluster);
-    constexpr Range<double> kMargin{0.0, 0.9};
-    if (const ConfigNode* margin = cluster.take("memory_margin")) {
-      spec.device.hbm.margin = cluster.number("memory_margin", *margin, kMargin);
-    }
+    double& sure = spec.device.hbm.sure;
+    sure = cluster.optional_number("memory_sure", sure, kSure);
     read_scale(cluster);
   }
 

@@ -8,11 +8,9 @@ void settle_missing_plan(Experiment& experiment, const CostModel& cost, const Ke
   if (experiment.plan.given) {
     return;
   }
-  // Of many plans one that is sure to fit is wanted: what it reserves is there.
-  Experiment site = experiment;
-  site.cluster.device.hbm.margin = site.cluster.device.hbm.margin.value_or(0.0);
-  PlanTrials trials(site, cost);
-  const std::optional<RunningPlan> best = climb_from(trials, usual_starts(site, given), given);
+  PlanTrials trials(experiment, cost);
+  const std::optional<RunningPlan> best =
+      climb_from(trials, usual_starts(experiment, given), given);
   if (best) {
     experiment.plan = best->change.plan;
     experiment.training = best->change.training;

@@ -47,7 +47,7 @@ std::optional<std::int64_t> fewest_gpus(const Experiment& experiment, const Cost
 
 std::optional<FittingPlan> nearest_fit(const Projection& projection, const Experiment& experiment,
                                        const CostModel& cost) {
-  if (!projection.priced || !projection.keeps_power_limit || fits(projection.memory)) {
+  if (!projection.priced || !projection.keeps_power_limit || is_sure(projection.memory)) {
     return std::nullopt;
   }
   FittingPlan nearest;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stepcast/cost/price_cache.hpp"
+#include "stepcast/memory/running_odds.hpp"
 #include "stepcast/plan/plan_keys.hpp"
 
 namespace stepcast {
@@ -34,7 +35,7 @@ void PlanTrials::refuse(std::string_view reason) { ++searched_.refused[std::stri
 std::optional<RunningPlan> PlanTrials::priced(const PlanChange& change, const ParallelPlan& plan,
                                               double than) {
   projector_->take(plan, change.training);
-  const std::optional<std::vector<StageMemory>> memory = projector_->memory_if_it_fits();
+  const std::optional<std::vector<StageMemory>> memory = projector_->memory_if_sure();
   if (!memory) {
     refuse(kRefusedByMemory);
     return std::nullopt;
@@ -75,7 +76,8 @@ std::vector<PlanTrials::Candidate> PlanTrials::candidates(const std::vector<Plan
       continue;
     }
     projector_->take(resolved.plan, changes[i].training);
-    if (projector_->floor_of_memory() > site_->cluster.device.hbm.capacity) {
+    const HbmSpec& hbm = site_->cluster.device.hbm;
+    if (projector_->floor_of_memory() > most_memory(hbm.capacity, hbm.sure)) {
       refuse(kRefusedByMemory);
       continue;
     }

@@ -38,13 +38,13 @@ std::vector<StageMemory> PlanProjector::memory() {
   return stages;
 }
 
-std::optional<std::vector<StageMemory>> PlanProjector::memory_if_it_fits(
+std::optional<std::vector<StageMemory>> PlanProjector::memory_if_sure(
     std::optional<Bytes> too_much) {
   const DeviceSpec& device = site_->cluster.device;
-  std::vector<StageMemory> stages =
-      solved_.memory(outline(), *expanded_, device.hbm.capacity, too_much);
+  std::vector<StageMemory> stages = solved_.memory(
+      outline(), *expanded_, MemoryLimit{device.hbm.capacity, device.hbm.sure}, too_much);
   judge_memory(stages, device);
-  return fits(stages) ? std::optional(std::move(stages)) : std::nullopt;
+  return is_sure(stages) ? std::optional(std::move(stages)) : std::nullopt;
 }
 
 StepTimer& PlanProjector::timer() {

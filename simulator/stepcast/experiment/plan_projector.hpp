@@ -36,9 +36,9 @@ class PlanProjector {
   void take(const ParallelPlan& plan, const TrainingRecipe& training);
   // Of every pipeline rank, with verdicts.
   std::vector<StageMemory> memory();
-  // The same if the plan fits; else nothing, which is sooner known than all of it. Where a rank
-  // holds as much as `too_much` the ranks behind it may be left out.
-  std::optional<std::vector<StageMemory>> memory_if_it_fits(
+  // The same if the plan is sure to fit; else nothing, which is sooner known than all of it. Where
+  // a rank holds as much as `too_much` the ranks behind it may be left out.
+  std::optional<std::vector<StageMemory>> memory_if_sure(
       std::optional<Bytes> too_much = std::nullopt);
   StepAtClock step();
   // A step time that the plan cannot beat; a better one is looked for until `enough` says so.

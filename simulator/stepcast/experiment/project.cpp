@@ -37,6 +37,7 @@ Projection described(const Experiment& experiment) {
   p.parameters = static_cast<double>(counts.total);
   p.active_parameters = static_cast<double>(counts.active);
   p.memory_capacity = experiment.cluster.device.hbm.capacity;
+  p.memory_sure = experiment.cluster.device.hbm.sure;
   p.clock_locked = experiment.locked_clock.has_value();
   return p;
 }

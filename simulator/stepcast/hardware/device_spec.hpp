@@ -48,9 +48,8 @@ struct HbmSpec {
   BytesPerSecond peak;
   BytesPerSecond achieved;  // by a long streaming kernel
   Seconds latency;
-  // Of the capacity, that what is reserved must leave free for a plan to count as one that fits;
-  // not given: it may reserve more than there is, as long as what is allocated at once fits.
-  std::optional<double> margin{};
+  // The odds of not running out of it from which a plan counts as one that fits.
+  double sure = 0.95;
 };
 
 struct PowerSpec {

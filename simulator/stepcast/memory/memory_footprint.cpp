@@ -9,35 +9,17 @@
 #include "stepcast/layer/built_stage.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
+#include "stepcast/memory/running_odds.hpp"
 #include "stepcast/pipeline/pipeline_order.hpp"
 #include "stepcast/plan/update_rule.hpp"
 
 namespace stepcast {
 namespace {
 
-// Whether what a plan needs fits a GPU.
-//
-// A pool that is taken at the start leaves the driver and the communicators what it does not take.
-bool overflows(const StageMemory& stage, Bytes capacity) {
-  return stage.pool_share < 1.0 ? stage.total() > stage.pool_share * capacity
-                                : stage.used() > capacity;
-}
-
-Bytes taken(const StageMemory& stage) { return stage.reserved + stage.symmetric + stage.outside; }
-
-// Whether it leaves less of the device than the margin that is asked for. Of a pool that is taken
-// at the start what it allocates counts.
-bool takes_of_margin(const StageMemory& stage, const HbmSpec& hbm) {
-  if (!hbm.margin) {
-    return false;
-  }
-  const Bytes allowed = (1.0 - *hbm.margin) * hbm.capacity;
-  return stage.pool_share < 1.0 ? stage.total() > stage.pool_share * allowed
-                                : max(taken(stage), stage.used()) > allowed;
-}
-
-bool too_much(const StageMemory& stage, const HbmSpec& hbm) {
-  return overflows(stage, hbm.capacity) || takes_of_margin(stage, hbm);
+MemoryVerdict verdict_at(double odds, double sure) {
+  return odds >= sure       ? MemoryVerdict::kFits
+         : odds < kHopeless ? MemoryVerdict::kDoesNotFit
+                            : MemoryVerdict::kTight;
 }
 
 // Pipeline ranks one after the other that need the same.
@@ -56,17 +38,13 @@ std::string text_of(const AlikeRanks& ranks) {
 
 // What a rank needs and what there is, to go behind the ranks.
 std::string need_text(const StageMemory& stage, const DeviceSpec& device) {
-  const HbmSpec& hbm = device.hbm;
-  const std::string has = "; " + device.name + " has " + readable(hbm.capacity);
-  if (!overflows(stage, hbm.capacity)) {
-    return readable(taken(stage)) + " of memory with what the allocator reserves" + has +
-           ", of which " + significant(100.0 * hbm.margin.value_or(0.0), 3) + " % are to stay free";
-  }
+  const Bytes capacity = device.hbm.capacity;
   const std::string rest =
       stage.pool_share < 1.0
-          ? ", of which the framework's pool takes " + readable(stage.pool_share * hbm.capacity)
+          ? ", of which the framework's pool takes " + readable(stage.pool_share * capacity)
           : ", less " + readable(stage.outside) + " for the driver and communicators";
-  return readable(stage.total()) + " of memory" + has + rest;
+  return readable(stage.total()) + " of memory; " + device.name + " has " + readable(capacity) +
+         rest;
 }
 
 // Looks at the moments of a rank's order, and keeps the one with the highest total.
@@ -342,8 +320,9 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const 
   stages.reserve(moments.size());
   for (std::size_t rank = 0; rank < moments.size(); ++rank) {
     stages.push_back(RankPeak(context, parts, static_cast<std::int64_t>(rank)).of(moments[rank]));
-    if ((parts.limit && stages.back().used() > *parts.limit) ||
-        (parts.too_much && stages.back().total() >= *parts.too_much)) {
+    const StageMemory& last = stages.back();
+    if ((parts.limit && odds_of_running(last, parts.limit->capacity) < parts.limit->sure) ||
+        (parts.too_much && last.total() >= *parts.too_much)) {
       break;
     }
   }
@@ -351,12 +330,10 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const 
 }
 
 void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device) {
-  const Bytes capacity = device.hbm.capacity;
   for (StageMemory& stage : stages) {
-    const bool tight = taken(stage) > capacity || stage.used() > kTightShare * capacity;
-    stage.verdict = too_much(stage, device.hbm) ? MemoryVerdict::kDoesNotFit
-                    : tight                     ? MemoryVerdict::kTight
-                                                : MemoryVerdict::kFits;
+    stage.odds = odds_of_running(stage, device.hbm.capacity);
+    stage.verdict = verdict_at(stage.odds, device.hbm.sure);
+    stage.missing = missing_memory(stage, device.hbm.capacity, device.hbm.sure);
   }
 }
 
@@ -368,7 +345,19 @@ MemoryVerdict verdict_on(const std::vector<StageMemory>& judged) {
   return worst;
 }
 
-bool fits(const std::vector<StageMemory>& judged) {
+double odds_on(const std::vector<StageMemory>& judged) {
+  double least = 1.0;
+  for (const StageMemory& stage : judged) {
+    least = std::min(least, stage.odds);
+  }
+  return least;
+}
+
+bool is_sure(const std::vector<StageMemory>& judged) {
+  return verdict_on(judged) == MemoryVerdict::kFits;
+}
+
+bool may_run(const std::vector<StageMemory>& judged) {
   return verdict_on(judged) != MemoryVerdict::kDoesNotFit;
 }
 
@@ -376,11 +365,11 @@ bool is_tight(const std::vector<StageMemory>& judged) {
   return verdict_on(judged) == MemoryVerdict::kTight;
 }
 
-std::vector<std::string> memory_reasons(const std::vector<StageMemory>& stages,
+std::vector<std::string> memory_reasons(const std::vector<StageMemory>& judged,
                                         const DeviceSpec& device) {
   std::vector<AlikeRanks> groups;
-  for (const StageMemory& stage : stages) {
-    if (!too_much(stage, device.hbm)) {
+  for (const StageMemory& stage : judged) {
+    if (stage.verdict != MemoryVerdict::kDoesNotFit) {
       continue;
     }
     std::string need = need_text(stage, device);

@@ -32,11 +32,18 @@
 
 namespace stepcast {
 
-// Above this share of the device a plan that fits is called tight.
-inline constexpr double kTightShare = 0.95;
+// Below these odds of running a plan is said not to fit: of what was told to have less, one run in
+// forty did run (running_odds.hpp).
+inline constexpr double kHopeless = 0.2;
 
 // Every pipeline rank's memory, rank 0 first; without verdicts.
 std::vector<StageMemory> memory_by_stage(const ExpansionContext& context);
+
+// What a plan must be sure of to be looked at further.
+struct MemoryLimit {
+  Bytes capacity;
+  double sure = 0.0;  // at least, of not running out of it
+};
 
 // The parts of which it is made, for those who keep them from plan to plan.
 struct MemoryParts {
@@ -46,8 +53,8 @@ struct MemoryParts {
   // Micro-batches of each chunk that the moments leave out: between filling and draining, or where
   // forwards pile up (peak_moments.hpp).
   std::int64_t left_out = 0;
-  // The first rank that uses more than this is the last one that is looked at.
-  std::optional<Bytes> limit{};
+  // The first rank that is not sure to run is the last one that is looked at.
+  std::optional<MemoryLimit> limit{};
   // Likewise the first that holds as much as this itself.
   std::optional<Bytes> too_much{};
 };
@@ -58,16 +65,20 @@ Bytes expert_copies_memory(const ExpansionContext& context);
 std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const MemoryParts& parts,
                                          const std::vector<PeakMoments>& moments);
 
-// Sets the verdicts against the GPU's memory.
+// Sets the odds and the verdicts against the GPU's memory.
 void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device);
 // Of the plan: the worst of its ranks.
 MemoryVerdict verdict_on(const std::vector<StageMemory>& judged);
-bool fits(const std::vector<StageMemory>& judged);
-// Whether the plan fits and one of its ranks is tight.
+// That no rank runs out of memory: what is told of all of them is off by the same cause, so that
+// the worst decides.
+double odds_on(const std::vector<StageMemory>& judged);
+bool is_sure(const std::vector<StageMemory>& judged);
+// Whether it fits or is tight.
+bool may_run(const std::vector<StageMemory>& judged);
 bool is_tight(const std::vector<StageMemory>& judged);
 // Reasons why the plan does not fit the GPU's memory, ranks that need the same together; empty if
-// it fits.
-std::vector<std::string> memory_reasons(const std::vector<StageMemory>& stages,
+// it may run.
+std::vector<std::string> memory_reasons(const std::vector<StageMemory>& judged,
                                         const DeviceSpec& device);
 
 }  // namespace stepcast

@@ -11,8 +11,8 @@
 
 namespace stepcast {
 
-// Whether a rank's memory fits: `tight` where the allocated peak fits, but what the allocator
-// reserves for it does not, or hardly anything is left. From the best to the worst.
+// Whether a rank's memory suffices: it `fits` where that is sure, and is `tight` where it is
+// neither sure nor hopeless. From the best to the worst.
 enum class MemoryVerdict { kFits, kTight, kDoesNotFit };
 template <>
 inline constexpr std::array<std::string_view, 3> kNamesOf<MemoryVerdict> = {"fits", "tight",
@@ -47,7 +47,9 @@ struct StageMemory : MomentMemory {
   Bytes reserved;           // by the allocator, fragmentation and other streams' pools included
   Bytes outside;            // the allocator: driver context and communicators
   double pool_share = 1.0;  // of the device, that the framework's allocator takes
+  double odds = 1.0;        // that it does not run out of memory
   MemoryVerdict verdict = MemoryVerdict::kFits;
+  Bytes missing{};  // of what it holds at its peak, that it must not hold to fit
 
   [[nodiscard]] Bytes buffers() const {
     return loss + workspace + gathered + reduced + exchange + received;

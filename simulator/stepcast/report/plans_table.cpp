@@ -4,9 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/base/decimal_text.hpp"
-#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/plan/plan_keys.hpp"
 #include "stepcast/report/plan_lines.hpp"
 #include "stepcast/sweep/rank_by.hpp"
@@ -161,13 +159,6 @@ class PlansTable {
     return items.empty() ? "" : filled("  " + start, items, kLineWidth);
   }
 
-  // Of those that fit, but not with all that the allocator reserves.
-  [[nodiscard]] std::vector<bool> tight_plans() const {
-    return each_of(plans_, [this](const PlanNumbers& plan) {
-      return is_tight(memory_of(settled_request(space_, plan.plan)));
-    });
-  }
-
   [[nodiscard]] std::string table() const {
     const bool gpus_vary = space_.gpus_vary();
     std::vector<TextTable::Column> columns = {{"  rank", Align::kRight}, {"index", Align::kRight}};
@@ -177,11 +168,6 @@ class PlansTable {
     std::ranges::copy(plan_number_columns().titles(kPlanNumbers), std::back_inserter(columns));
     if (gpus_vary) {
       columns.push_back({"tokens/s", Align::kRight});
-    }
-    const std::vector<bool> tight = tight_plans();
-    const bool any_tight = std::ranges::find(tight, true) != tight.end();
-    if (any_tight) {
-      columns.push_back({"", Align::kLeft});
     }
     TextTable table(columns);
     for (std::size_t i = 0; i < plans_.size(); ++i) {
@@ -194,9 +180,6 @@ class PlansTable {
       if (gpus_vary) {
         const std::int64_t gpus = space_.experiment_of(plan.plan).cluster.gpus();
         cells.push_back(decimals(ranked_number(RankBy::kTokensPerSecond, plan, gpus), 1));
-      }
-      if (any_tight) {
-        cells.emplace_back(tight[i] ? "tight" : "");
       }
       table.add_row(std::move(cells));
     }

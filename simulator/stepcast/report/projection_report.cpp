@@ -146,6 +146,20 @@ std::string time_lines(const Projection& p) {
 
 std::string gib(Bytes value) { return right(decimals(value.value() / kGibibyte, 2), 12); }
 
+// In whole percent; what is surer than 99 % is not told apart.
+std::string odds_text(double odds) {
+  return odds > 0.99 ? "over 99 %" : with_separators(std::llround(100.0 * odds)) + " %";
+}
+
+// How sure a rank is to run, and what is missing for it to fit.
+std::string sureness_text(const StageMemory& stage, const Projection& p) {
+  std::string text = odds_text(stage.odds) + " sure to run";
+  if (stage.verdict != MemoryVerdict::kFits) {
+    text += "; with " + readable(stage.missing) + " less " + odds_text(p.memory_sure);
+  }
+  return text;
+}
+
 std::string memory_table(const Projection& p) {
   std::string text = "  " + padded("rank", 6);
   for (const MemoryRow& row : kMemoryRows) {
@@ -158,7 +172,7 @@ std::string memory_table(const Projection& p) {
       text += gib(row.of(stage));
     }
     text += right(decimals(stage.in_flight, 1), 12) + "  " + std::string(stage.moment) + ": " +
-            std::string(name(stage.verdict)) + "\n";
+            std::string(name(stage.verdict)) + " (" + sureness_text(stage, p) + ")\n";
   }
   return text;
 }
@@ -194,11 +208,11 @@ std::string saved_lines(const SavedLayer& layer) {
 
 std::string memory_lines(const Projection& p) {
   const StageMemory* fullest = p.fullest_stage();
-  const std::string verdict(name(fullest->verdict));
   std::string text = "\nMemory of a GPU in GiB (pipeline rank " + with_separators(fullest->rank) +
                      ", the fullest, at its peak: " + std::string(fullest->moment) +
-                     "): " + verdict + (fullest->verdict == MemoryVerdict::kTight ? " in " : " ") +
-                     readable(p.memory_capacity) + "\n";
+                     "): " + std::string(name(fullest->verdict)) +
+                     (fullest->verdict == MemoryVerdict::kTight ? " in " : " ") +
+                     readable(p.memory_capacity) + " (" + sureness_text(*fullest, p) + ")\n";
   for (const MemoryRow& row : kMemoryRows) {
     text += memory_entry(std::string(row.title), row.of(*fullest));
     text += row.in_parts ? buffer_lines(*fullest) : "";
@@ -265,6 +279,8 @@ Value stage_json(const StageMemory& stage) {
   }
   json["peak_moment"] = stage.moment;
   json["verdict"] = name(stage.verdict);
+  json["probability"] = stage.odds;
+  json["missing_bytes"] = stage.missing.value();
   Value& buffers = json["buffers"] = Value::object();
   for (const BufferRow& row : kBufferRows) {
     buffers[std::string(row.key)] = (stage.*row.of).value();
@@ -430,7 +446,7 @@ std::string memory_to_csv(const Projection& p) {
   for (const MemoryRow& row : kMemoryRows) {
     text += "," + std::string(row.key);
   }
-  text += ",capacity_bytes,peak_moment,verdict";
+  text += ",capacity_bytes,peak_moment,verdict,probability,missing_bytes";
   for (const BufferRow& row : kBufferRows) {
     text += ",buffers." + std::string(row.key);
   }
@@ -441,7 +457,8 @@ std::string memory_to_csv(const Projection& p) {
       text += "," + shortest_text(row.of(stage).value());
     }
     text += "," + shortest_text(p.memory_capacity.value()) + "," + csv_cell(stage.moment) + "," +
-            std::string(name(stage.verdict));
+            std::string(name(stage.verdict)) + "," + shortest_text(stage.odds) + "," +
+            shortest_text(stage.missing.value());
     for (const BufferRow& row : kBufferRows) {
       text += "," + shortest_text((stage.*row.of).value());
     }
@@ -480,6 +497,7 @@ nlohmann::ordered_json json_header(const Projection& p) {
     std::string verdict(name(verdict_on(p.memory)));
     std::ranges::replace(verdict, ' ', '_');
     json["verdict"] = verdict;
+    json["probability"] = odds_on(p.memory);
   }
   for (const FittingPlan& fit : p.savings) {
     json["savings"].push_back({{"changes", object_of(fit.changes)},

@@ -100,6 +100,7 @@ struct Projection {
   std::vector<StageMemory> memory;
   std::vector<SavedLayer> saved;  // one layer of each kind
   Bytes memory_capacity;
+  double memory_sure = 0.0;  // the odds of not running out of it from which it fits
   double tokens_per_second_per_gpu = 0.0;
   Flops flops_per_token;
   FlopsPerSecond model_rate_per_gpu;

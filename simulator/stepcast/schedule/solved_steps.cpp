@@ -76,7 +76,7 @@ PlanOutline SolvedSteps::outline(const ExpansionContext& context) {
 
 std::vector<StageMemory> SolvedSteps::memory(const PlanOutline& outline,
                                              const ExpansionContext& context,
-                                             std::optional<Bytes> limit,
+                                             std::optional<MemoryLimit> limit,
                                              std::optional<Bytes> too_much) {
   const KeptMoments moments = pipelines_->moments(context.plan);
   MemoryParts parts;

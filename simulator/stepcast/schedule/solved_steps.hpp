@@ -59,9 +59,9 @@ class SolvedSteps {
   PlanOutline outline(const ExpansionContext& context);
 
   // As memory_by_stage of the plan that `outline` is of; no further than to the first rank that
-  // uses more than `limit`, or holds as much as `too_much`.
+  // is not as sure as `limit`, or holds as much as `too_much`.
   std::vector<StageMemory> memory(const PlanOutline& outline, const ExpansionContext& context,
-                                  std::optional<Bytes> limit = std::nullopt,
+                                  std::optional<MemoryLimit> limit = std::nullopt,
                                   std::optional<Bytes> too_much = std::nullopt);
 
   PlanPipeline pipeline(const ParallelPlan& plan, const PipelineRuntime& runtime);

@@ -38,7 +38,7 @@ class UsualPlan {
     std::vector<StageMemory> memory =
         memory_by_stage(ExpansionContext{model_, settled.plan, training_, software_});
     judge_memory(memory, cluster_.device);
-    return fits(memory);
+    return is_sure(memory);
   }
 
   [[nodiscard]] PlanRequest fully_sharded() const {

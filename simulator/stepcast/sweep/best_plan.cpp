@@ -213,11 +213,6 @@ SweepSource with_all_plans(SweepSource experiment, const KeySet& free) {
   drop_free(experiment.overrides, free);
   std::vector<Override> own = {"plan={}"};
   const ConfigNode root = parse_config(experiment.text, experiment.name);
-  // Of many plans one that is sure to fit is wanted: what it reserves is there.
-  const ConfigNode* cluster = root.find("cluster");
-  if (cluster == nullptr || cluster->find("memory_margin") == nullptr) {
-    own.emplace_back("cluster.memory_margin=0");
-  }
   const ConfigNode* plan = root.find("plan");
   for (const std::string& key : kNotSearched) {
     const ConfigNode* value = plan == nullptr ? nullptr : plan->find(key);
@@ -257,9 +252,7 @@ namespace {
 // From the plan of the experiment on.
 void climb_from_given(const PlanQuestion& question, const CostModel& cost,
                       const std::shared_ptr<SolvedPipelines>& pipelines, BestPlan& result) {
-  Experiment site = *question.given;
-  std::optional<double>& margin = site.cluster.device.hbm.margin;
-  margin = margin.value_or(0.0);
+  const Experiment& site = *question.given;
   const ParallelPlan own =
       settle_plan(site.plan, site.model, site.training, site.cluster, site.software).plan;
   PlanTrials trials(site, cost, pipelines);

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "stepcast/cost/price_cache.hpp"
+#include "stepcast/memory/running_odds.hpp"
 #include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {
@@ -150,7 +151,8 @@ PlanEvaluator::Verdict PlanEvaluator::judge_by_floors(const Incumbents& known,
 PlanEvaluator::Verdict PlanEvaluator::judge(const Incumbents* known,
                                             std::vector<StageMemory>& memory) {
   std::optional<Bytes> too_much;
-  if (projector_->floor_of_memory() > experiment_->cluster.device.hbm.capacity) {
+  const HbmSpec& hbm = experiment_->cluster.device.hbm;
+  if (projector_->floor_of_memory() > most_memory(hbm.capacity, hbm.sure)) {
     return Verdict::kDoesNotFit;
   }
   if (surely_broken() != nullptr) {
@@ -162,7 +164,7 @@ PlanEvaluator::Verdict PlanEvaluator::judge(const Incumbents* known,
       return verdict;
     }
   }
-  std::optional<std::vector<StageMemory>> fitting = projector_->memory_if_it_fits(too_much);
+  std::optional<std::vector<StageMemory>> fitting = projector_->memory_if_sure(too_much);
   if (!fitting) {
     return Verdict::kDoesNotFit;
   }

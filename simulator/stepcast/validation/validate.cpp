@@ -64,7 +64,7 @@ double predicted(const MeasuredRun& run, const MeasuredQuantity& quantity,
                  const Projection& projection) {
   switch (quantity.metric) {
     case Metric::kFits:
-      return fits(projection.memory) ? 1.0 : 0.0;
+      return odds_on(projection.memory) >= 0.5 ? 1.0 : 0.0;
     case Metric::kTokenRate:
       return projection.tokens_per_second_per_gpu;
     case Metric::kStepTime:

@@ -309,23 +309,27 @@ TEST_CASE("more data-parallel ranks never raise the memory of a rank", "[propert
   }
 }
 
-TEST_CASE("the verdict follows from the allocated and the reserved peak", "[unit]") {
+TEST_CASE("the verdict follows from the odds of running and what is asked of them", "[unit]") {
   DeviceSpec device;
   device.hbm.capacity = Bytes(100e9);
   std::vector<StageMemory> stages(4);
-  stages[0].parameters = Bytes(80e9);
-  stages[0].reserved = Bytes(85e9);
-  stages[1].parameters = Bytes(94e9);  // 96 % with what is outside
-  stages[1].outside = Bytes(2e9);
-  stages[2].parameters = Bytes(80e9);
-  stages[2].reserved = Bytes(101e9);
-  stages[3].parameters = Bytes(99e9);
-  stages[3].outside = Bytes(2e9);
+  stages[0].parameters = stages[0].reserved = Bytes(91e9);   // 95.9 %
+  stages[1].parameters = stages[1].reserved = Bytes(93e9);   // 94.1 %
+  stages[2].parameters = stages[2].reserved = Bytes(120e9);  // 22.0 %
+  stages[3].parameters = stages[3].reserved = Bytes(122e9);  // 18.2 %
   judge_memory(stages, device);
   CHECK(stages[0].verdict == MemoryVerdict::kFits);
   CHECK(stages[1].verdict == MemoryVerdict::kTight);
   CHECK(stages[2].verdict == MemoryVerdict::kTight);
   CHECK(stages[3].verdict == MemoryVerdict::kDoesNotFit);
+  CHECK(odds_on(stages) == stages[3].odds);
+
+  device.hbm.sure = 0.99;
+  judge_memory(stages, device);
+  CHECK(stages[0].verdict == MemoryVerdict::kTight);
+  device.hbm.sure = 0.1;  // below what is hopeless otherwise
+  judge_memory(stages, device);
+  CHECK(is_sure(stages));
 }
 
 TEST_CASE("a rank that does not fit says what it needs and what there is", "[unit]") {
@@ -334,14 +338,16 @@ TEST_CASE("a rank that does not fit says what it needs and what there is", "[uni
   device.name = "small";
   device.hbm.capacity = Bytes(80.0 * kGi);
   StageMemory fits;
-  fits.parameters = device.hbm.capacity - kOutside;
+  fits.parameters = fits.reserved = Bytes(40.0 * kGi);
   fits.outside = kOutside;
   StageMemory over = fits;
   over.rank = 3;
-  over.activations = Bytes(1);
-  const std::vector<std::string> reasons = memory_reasons({fits, over}, device);
+  over.parameters = over.reserved = Bytes(98.0 * kGi);
+  std::vector<StageMemory> stages = {fits, over};
+  judge_memory(stages, device);
+  const std::vector<std::string> reasons = memory_reasons(stages, device);
   REQUIRE(reasons.size() == 1);
-  CHECK_THAT(reasons[0], contains_text("pipeline rank 3 needs 78.00 GiB") &&
+  CHECK_THAT(reasons[0], contains_text("pipeline rank 3 needs 98.00 GiB") &&
                              contains_text("small has 80.00 GiB"));
 }
 
