@@ -32,6 +32,9 @@ srun torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 1
 END
 printf 'pipe_parallel_size: 4\nnum_layers: 44\n' >neox.yml
 printf '[]\n' >list.yaml
+printf 'system:\n  tensor_model_parallel_size: 2\nmodel:\n  num_layers: 4\n  global_batch_size: 8\n' >flagscale.yaml
+printf 'swift sft \\\n  --model Qwen/Qwen2.5-7B\n' >swift.sh
+printf 'torchrun -m verl.trainer.fsdp_sft_trainer data.max_length=2048\n' >verl.sh
 printf '{"model_type": "llama", "hidden_size": 64}' >config.json
 
 wants 0 "a script of Megatron-LM, by its 'pretrain_gpt' in line 4: import megatron" import train.sh --gpu h100_sxm
@@ -40,6 +43,9 @@ cmp <("$program" import train.sh --gpu h100_sxm --quiet) <("$program" import meg
 wants 2 "neox.yml:1:1: error: is a configuration of GPT-NeoX, by its 'pipe_parallel_size'" import neox.yml
 wants 2 "is a configuration of GPT-NeoX" import megatron neox.yml --gpu h100_sxm --nodes 1
 wants 2 "is a configuration of GPT-NeoX" project neox.yml --gpu h100_sxm --nodes 1
+wants 2 "is a configuration of FlagScale, by its 'system.tensor_model_parallel_size'" import flagscale.yaml
+wants 2 "swift.sh:1:1: error: is a script of ms-swift, by its 'swift sft'" import swift.sh
+wants 2 "is a script of verl that fine-tunes" import verl.sh
 wants 2 "shows no sign of a format that is known" import list.yaml
 wants 2 "needs no import: stepcast project FILE" import "$source_folder/examples/12_llama3.1_405b_h100/experiment.yaml"
 

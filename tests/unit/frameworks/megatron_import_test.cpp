@@ -135,6 +135,19 @@ TEST_CASE("sharding follows the distributed optimizer and the strategy of FSDP",
   CHECK(value_of(groups, "plan.hsdp") == "16");
 }
 
+TEST_CASE("zero bubbles are schedules by the names of the fork that they come from", "[unit]") {
+  const std::string pipeline = "--pipeline-model-parallel-size 4 ";
+  CHECK(value_of(imported(pipeline + "--enable-zero-bubble"), "plan.schedule") == "zb_h1");
+  CHECK(value_of(imported(pipeline + "--zero-bubble-v-schedule"), "plan.schedule") == "zbv");
+  CHECK(value_of(imported(pipeline + "--enable-zero-bubble --zero-bubble-v-schedule "
+                                     "--zero-bubble-v-schedule-mem-setup half"),
+                 "plan.schedule") == "v_half");
+  CHECK(has_remark(imported(pipeline + "--interleave-group-size 8"), ImportOutcome::kNotCarried,
+                   "interleave_group_size"));
+  CHECK_THAT(problems("--tp-comm-anything 1"),
+             contains_text("'tp_comm_anything' is not known here"));
+}
+
 TEST_CASE("pipelines within replicas are an order of ranks", "[unit]") {
   CHECK(value_of(imported("--use-tp-pp-dp-mapping"), "plan.order") == "tp-cp-ep-pp-dp");
   CHECK(value_of(imported(""), "plan.order").empty());

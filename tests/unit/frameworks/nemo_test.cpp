@@ -69,6 +69,27 @@ TEST_CASE("what stands behind a configuration of NeMo counts before it", "[unit]
              contains_text("dtype: bf16"));
 }
 
+TEST_CASE("what NeMo calls in its own way is read, and what no model here is is refused",
+          "[unit]") {
+  const std::string bare = kRun.substr(0, kRun.find("  vocab_size"));
+  const ImportedExperiment run =
+      imported(bare +
+               "  bias_activation_fusion: false\n"
+               "  override_vocab_size: 152064\n"
+               "  qkv_bias: true\n"
+               "  optim: {name: mcore_distributed_optim, grad_sync_dtype: bf16}\n");
+  CHECK_THAT(part(run, "model"), contains_text("vocabulary: 152064"));
+  CHECK_THAT(part(run, "model"), contains_text("qkv_bias: true"));
+  CHECK_THAT(part(run, "software"), contains_text("activation: eager"));
+  CHECK_THAT(part(run, "software"), !contains_text("gradient_reduce: fp32"));
+  CHECK_THAT(config_error([] {
+               imported(kRun + "  mcore_customization_config: {parallel_attention: true}\n");
+             }),
+             contains_text("attention and feed-forward run beside each other"));
+  CHECK_THAT(config_error([] { imported(kRun + "  mamba_ssm_ngroups: 8\n"); }),
+             contains_text("layers of state spaces"));
+}
+
 TEST_CASE("keys of NeMo that nobody knows, and a configuration that is not there, are refused",
           "[unit]") {
   CHECK_THAT(config_error([] { imported(kRun + "  extra_layers: 2\n"); }),
