@@ -20,7 +20,8 @@ cd "$root/tests/validation"
 grep -v '^{"id":"titan-dsv3-671b' training_runs.jsonl >"$folder/training_runs.jsonl"
 grep -v 'under the profiler' minimal_async_ep.jsonl >"$folder/minimal_async_ep.jsonl"
 "$stepcast" validate "$folder/training_runs.jsonl" {h200_steps,routed_steps,pair_steps,megatron_table5,primus_projection,blackwell_ultra}.jsonl \
-  {nemo_automodel,torchtitan_671b,mixer_steps,primus_mixers}.jsonl "$folder/minimal_async_ep.jsonl" --format accuracy >"$made"
+  {nemo_automodel,torchtitan_671b,mixer_steps,primus_mixers}.jsonl "$folder/minimal_async_ep.jsonl" \
+  {user_reports,training_runs_2026,training_runs_2026_b}.jsonl --format accuracy >"$made"
 if $check; then
   diff -u "$root/hardware_profiles/accuracy.json" "$made" ||
     { echo "hardware_profiles/accuracy.json is out of date: run scripts/update_accuracy.sh" >&2; exit 1; }

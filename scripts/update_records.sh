@@ -57,4 +57,8 @@ awk '/"task":"LoRA"/ && match($0, /"config_group":"[^"]*"/) {
        if (!seen[substr($0, RSTART, RLENGTH)]++) print
      }' "$measured/published/training_runs.jsonl" >"$folder/published/training_runs.jsonl"
 record published/training_runs.jsonl training_runs.jsonl "$folder/published/training_runs.jsonl"
+# What users report and what was published since: runs of which nothing was fitted that the others do not say too.
+for name in user_reports training_runs_2026 training_runs_2026_b; do
+  record "published/$name.jsonl" "$name.jsonl"
+done
 exit $stale

@@ -106,6 +106,7 @@ struct PublishedSource {
   bool in_view = false;  // constants were chosen with its runs in view: none of them is held out
   SourceSoftware software = {};
   SourceFigures figures = SourceFigures::kAsStated;
+  bool uses = false;  // what others make, of which it states what it found
 };
 
 // Of a key that is not known a source of its own, which is called by it.

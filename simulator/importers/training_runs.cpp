@@ -359,6 +359,9 @@ void add_remarks(StatedObject& row, const Record& assumed, Record& record) {
   if (publisher.in_view) {
     record["in_view"] = true;
   }
+  if (publisher.uses) {
+    record["stack"] = name(Stack::kAsItComes);
+  }
   if (const std::string split = row.text("config_group"); !split.empty()) {
     record["hold_out"] = split;
   }

@@ -219,6 +219,7 @@ void read_user_report(const nlohmann::json& json, ProfileCache& profiles,
       " reports " + row.text("grade");
   record["source"] = source;
   record["source_id"] = source;
+  record["stack"] = name(Stack::kAsItComes);
   record["hold_out"] = source;
   if (!assumed.empty()) {
     record["assumed"] = assumed;

@@ -152,6 +152,7 @@ inline const std::vector<KeyValues>& software_keys() {
       {"attention_copies", {"0", "3"}},
       {"cuda_graph", flag},
       {"cuda_graph_scope", {"whole", "without_experts"}},
+      {"stack", {"tuned", "as_it_comes"}},
       {"repeats_kv_heads", flag},
       {"tp_relayout", flag},
       {"accumulates_in_gemm", flag},

@@ -51,9 +51,13 @@ std::string decimals(double value, int digits) {
   const long long unit = kPowersOfTen.at(static_cast<std::size_t>(digits));
   const auto rounded = std::llround(value * static_cast<double>(unit));
   const auto scaled = std::abs(rounded);
+  const std::string whole = (rounded < 0 ? "-" : "") + with_separators(scaled / unit);
+  if (digits == 0) {
+    return whole;
+  }
   std::string fraction = std::to_string(scaled % unit);
   fraction.insert(0, static_cast<std::size_t>(digits) - fraction.size(), '0');
-  return (rounded < 0 ? "-" : "") + with_separators(scaled / unit) + "." + fraction;
+  return whole + "." + fraction;
 }
 
 std::optional<std::int64_t> parse_count(std::string_view text) {

@@ -53,6 +53,7 @@ RunTraits read_traits(MappingReader& reader, const KnownGpus& parts) {
   traits.family = reader.required_choice<AccuracyFamily>("family", enum_names<AccuracyFamily>());
   traits.dtype = reader.required_choice<Dtype>("dtype", dtypes());
   traits.software = reader.required_text("software");
+  traits.stack = reader.required_choice<Stack>("stack", enum_names<Stack>());
   traits.source = reader.required_text("source");
   return traits;
 }
@@ -90,6 +91,15 @@ std::int64_t sources_of(const Runs& runs) {
     sources.insert(run->traits.source);
   }
   return std::ssize(sources);
+}
+
+// Those whose `trait` is as wanted, where there are any; else all.
+template <typename Trait>
+Runs those(const Runs& runs, Trait RunTraits::*trait, Trait wanted) {
+  Runs found;
+  std::ranges::copy_if(runs, std::back_inserter(found),
+                       [&](const HeldOutRun* known) { return known->traits.*trait == wanted; });
+  return found.empty() ? runs : found;
 }
 
 // Runs of one source that say enough of a GPU without its kin.
@@ -187,7 +197,8 @@ std::vector<HeldOutRun> load_accuracy(const DataRoot& data) {
 }
 
 ExpectedError expected_error(const std::vector<HeldOutRun>& known, const RunTraits& run) {
-  ExpectedError error{.gpu = run.gpu, .family = run.family, .software = run.software};
+  ExpectedError error{
+      .gpu = run.gpu, .family = run.family, .software = run.software, .stack = run.stack};
   error.distribution = error_distribution(run, known);
   if (!error.distribution) {
     error.basis =
@@ -198,16 +209,13 @@ ExpectedError expected_error(const std::vector<HeldOutRun>& known, const RunTrai
     return error;
   }
   Runs others;
-  Runs of_family;
   for (const HeldOutRun& other : known) {
     if (weight_for(run, other.traits) > 0.0) {
       others.push_back(&other);
-      if (other.traits.family == run.family) {
-        of_family.push_back(&other);
-      }
     }
   }
-  const Runs near = nearest(of_family.empty() ? others : of_family, run);
+  const Runs of_stack = those(others, &RunTraits::stack, run.stack);
+  const Runs near = nearest(those(of_stack, &RunTraits::family, run.family), run);
   add_quantiles(near, error);
   error.basis = basis_of(near, run, *error.distribution);
   return error;

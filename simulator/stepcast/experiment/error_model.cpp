@@ -221,7 +221,8 @@ RunTraits traits_of(const Experiment& experiment) {
           .dtype = experiment.training.dtype,
           .software = experiment.software_base.name,
           .gpus = experiment.cluster.gpus(),
-          .own_part = device.own_part};
+          .own_part = device.own_part,
+          .stack = experiment.software.stack};
 }
 
 double kinship(const RunTraits& run, const RunTraits& known, const ErrorKinship& factors) {
@@ -230,7 +231,7 @@ double kinship(const RunTraits& run, const RunTraits& known, const ErrorKinship&
   return std::pow(factors.hardware, steps_apart(run, known)) * of_families(run, known, factors) *
          (run.software == known.software ? 1.0 : factors.software) *
          (size_of(run.dtype) == size_of(known.dtype) ? 1.0 : factors.precision) *
-         std::pow(factors.decade, decades);
+         (run.stack == known.stack ? 1.0 : factors.stack) * std::pow(factors.decade, decades);
 }
 
 double weight_for(const RunTraits& run, const RunTraits& known) {

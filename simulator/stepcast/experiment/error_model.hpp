@@ -42,6 +42,7 @@ struct ErrorKinship {
   double software = 0.5;   // another software set
   double precision = 0.7;  // training in numbers of another size
   double decade = 0.7;     // ten times the GPUs
+  double stack = 0.05;     // tuned by its makers beside as it comes to users, who are slower
 };
 
 // What is believed before any run is seen, in ln of tokens/s.

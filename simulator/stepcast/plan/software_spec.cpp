@@ -112,6 +112,7 @@ void kernel_settings(Settings& software) {
   software.flag("residual_in_norm", &SoftwareSpec::residual_in_norm);
   software.count("attention_copies", &SoftwareSpec::attention_copies, {0, 64});
   software.flag("cuda_graph", &SoftwareSpec::cuda_graph);
+  software.choice("stack", &SoftwareSpec::stack);
   software.choice("cuda_graph_scope", &SoftwareSpec::cuda_graph_scope);
 }
 

@@ -49,6 +49,13 @@ inline constexpr std::array<std::string_view, 2> kNamesOf<ExpertBuffer> = {"rece
 
 // What a captured graph holds: everything, or what does not depend on how many rows the experts
 // get, which leaves the exchange and the experts to the host.
+// As whom a set is run: as the makers of its framework or of the GPU publish their own runs, whose
+// every setting they know, or as it comes to those who use it. It moves no projection, only how far
+// one may be off.
+enum class Stack { kTuned, kAsItComes };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<Stack> = {"tuned", "as_it_comes"};
+
 enum class CudaGraphScope { kWhole, kWithoutExperts };
 template <>
 inline constexpr std::array<std::string_view, 2> kNamesOf<CudaGraphScope> = {"whole",
@@ -363,6 +370,7 @@ struct SoftwareSpec {
   // keys and values; a kernel that keeps documents apart needs none.
   bool masks_by_tensor = false;
   bool repeats_kv_heads = false;  // before attention, one for each query head that shares them
+  Stack stack = Stack::kAsItComes;
   bool cuda_graph = false;
   CudaGraphScope cuda_graph_scope = CudaGraphScope::kWhole;
   bool tp_relayout = false;           // tensors of more than one sequence are copied around

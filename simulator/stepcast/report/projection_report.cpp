@@ -315,7 +315,10 @@ std::string expected_error_text(const ExpectedError& error) {
     return "not known: " + (error.basis.empty() ? "no measured run was held out" : error.basis);
   }
   return factors(error.distribution->interval(Certainty::k80)) + " times this (80 %), " +
-         factors(error.distribution->interval(Certainty::k90)) + " (90 %): " + error.basis;
+         factors(error.distribution->interval(Certainty::k90)) + " (90 %), " +
+         (error.stack == Stack::kTuned ? "tuned as by its makers (else --as-it-comes): "
+                                       : "as it comes (else --tuned): ") +
+         error.basis;
 }
 
 std::string interval_text(const std::optional<ExpectedError>& error, double rate,
@@ -479,6 +482,7 @@ nlohmann::ordered_json to_json(const ExpectedError& error) {
     json["interval_80"] = interval_json(*error.distribution, Certainty::k80);
     json["interval_90"] = interval_json(*error.distribution, Certainty::k90);
     json["basis"] = error.basis;
+    json["stack"] = name(error.stack);
   }
   return json;
 }

@@ -41,6 +41,7 @@ constexpr auto kValidatedColumns = std::to_array<Column<ValidationRow>>({
     {"skipped", "",
      [](const ValidationRow& row) { return row.predicted ? no_value() : Value(row.skipped); }},
     {"held_out", "", member<&ValidationRow::held_out>},
+    {"probability", "", member<&ValidationRow::odds>},
     {"source", "", member<&ValidationRow::traits, &RunTraits::source>},
     {"expected_error", "",
      [](const ValidationRow& row) {
@@ -85,8 +86,20 @@ constexpr auto kCoverageColumns = std::to_array<Column<IntervalCoverage>>({
     {"inside_90", "in 90 %", member<&IntervalCoverage::inside_90>, as_percent<1>},
     {"half_width_80", "half of the 80 %, median", member<&IntervalCoverage::half_width_80>,
      as_percent<1>},
+    {"score_80", "score 80 %", member<&IntervalCoverage::score_80>, as_number<3>},
+    {"score_90", "score 90 %", member<&IntervalCoverage::score_90>, as_number<3>},
 });
 constexpr Columns<IntervalCoverage> kCoverages{kCoverageColumns};
+
+constexpr auto kOddsColumns = std::to_array<Column<ToldOdds>>({
+    {"from", "  from", member<&ToldOdds::from>, as_percent<0>},
+    {"to", "to", member<&ToldOdds::to>, as_percent<0>},
+    {"runs", "runs", member<&ToldOdds::runs>},
+    {"told", "told, mean", member<&ToldOdds::told>, as_percent<1>},
+    {"ran", "ran", member<&ToldOdds::ran>, as_percent<1>},
+});
+constexpr Columns<ToldOdds> kOdds{kOddsColumns};
+
 std::string skipped_lines(const std::vector<ValidationRow>& rows) {
   std::map<std::string, std::size_t> reasons;
   for (const ValidationRow& row : rows) {
@@ -179,7 +192,9 @@ std::string traits_text(const RunTraits& traits) {
   return R"("gpu": )" + json_string(traits.gpu) + R"(, "family": )" +
          json_string(std::string(name(traits.family))) + R"(, "dtype": )" +
          json_string(std::string(name(traits.dtype))) + R"(, "software": )" +
-         json_string(traits.software) + R"(, "source": )" + json_string(traits.source);
+         json_string(traits.software) + R"(, "stack": )" +
+         json_string(std::string(name(traits.stack))) + R"(, "source": )" +
+         json_string(traits.source);
 }
 
 // Runs that differ in the number of their GPUs alone.
@@ -211,14 +226,24 @@ std::string coverage_to_text(const std::vector<IntervalCoverage>& groups) {
   return groups.empty()
              ? ""
              : "\nInside the intervals that are stated\n" +
-                   kCoverages.table("group runs sources inside_80 inside_90 half_width_80", groups)
+                   kCoverages
+                       .table(
+                           "group runs sources inside_80 inside_90 half_width_80 score_80 "
+                           "score_90",
+                           groups)
                        .text();
+}
+
+std::string odds_to_text(const std::vector<ToldOdds>& groups) {
+  return groups.empty() ? ""
+                        : "\nHow sure to run they were told, and how many did\n" +
+                              kOdds.table("from to runs told ran", groups).text();
 }
 
 std::string validation_to_text(const std::vector<ValidationRow>& rows, ErrorBaseline baseline) {
   const std::vector<ErrorSummary> summaries = summarize(rows);
   return "Predicted against measured; errors in % of the measured value\n\n" +
-         error_lines(summaries) + fit_lines(summaries) +
+         error_lines(summaries) + fit_lines(summaries) + odds_to_text(told_odds(rows)) +
          (baseline == ErrorBaseline::kConstantRate ? constant_rate_lines(summaries) : "") +
          coverage_to_text(interval_coverage(rows)) + skipped_lines(rows);
 }
@@ -233,7 +258,8 @@ std::string validation_to_json(const std::vector<ValidationRow>& rows,
                         {"context", {{"program", "stepcast"}, {"version", program_version}}},
                         {"rows", kValidated.json_rows(rows)},
                         {"summary", kSummaries.json_rows(summarize(rows))},
-                        {"coverage", kCoverages.json_rows(interval_coverage(rows))}};
+                        {"coverage", kCoverages.json_rows(interval_coverage(rows))},
+                        {"odds", kOdds.json_rows(told_odds(rows))}};
   return json_dump(object, 1) + "\n";
 }
 

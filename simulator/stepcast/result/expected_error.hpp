@@ -18,6 +18,7 @@
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/hardware/own_part.hpp"
 #include "stepcast/model/model_spec.hpp"
+#include "stepcast/plan/software_spec.hpp"
 
 namespace stepcast {
 
@@ -40,6 +41,7 @@ struct RunTraits {
   std::int64_t gpus = 1;
   std::string source = {};  // who measured it; empty for a run that nobody has seen
   OwnPart own_part = OwnPart::kNone;
+  Stack stack = Stack::kTuned;
 };
 
 // A measured run that no constant was fitted to.
@@ -84,6 +86,7 @@ struct ExpectedError {
   std::string gpu;
   AccuracyFamily family = AccuracyFamily::kDense;
   std::string software;  // the named set
+  Stack stack = Stack::kTuned;
   // The held-out runs that are nearest: on the GPU and of the family, else of its nearest kin.
   std::int64_t runs = 0;  // 0: nothing is known
   std::int64_t sources = 0;

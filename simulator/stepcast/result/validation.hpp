@@ -20,7 +20,8 @@ struct ValidationRow {
   std::string part;  // of a traced step, the category that a time is of
   double measured = 0.0;
   std::optional<double> predicted;
-  std::string skipped;  // why there is no prediction
+  std::string skipped;         // why there is no prediction
+  std::optional<double> odds;  // of `fits`: how sure the run was told to be not to run out
 
   // Of whole runs; of their rates and times of a step also what they have in common with others,
   // and the error to expect of them, from runs of other sources than their own.
@@ -83,6 +84,15 @@ struct ErrorSummary {
   std::optional<FitRates> fits;               // of the metric `fits`
 };
 
+// Runs of which is known whether they ran, by how sure to run they were told.
+struct ToldOdds {
+  double from = 0.0;
+  double to = 1.0;  // and less, but for the last
+  std::size_t runs = 0;
+  double told = 0.0;  // the mean
+  double ran = 0.0;   // the share that did
+};
+
 // How many measured runs of a group lie inside the intervals that are stated of them.
 struct IntervalCoverage {
   std::string group;
@@ -91,6 +101,10 @@ struct IntervalCoverage {
   double inside_80 = 0.0;  // shares of the runs
   double inside_90 = 0.0;
   double half_width_80 = 0.0;  // median, of the predicted tokens/s
+  // Mean interval score (Gneiting and Raftery 2007, section 6.2) in shares of the prediction: the
+  // width, and 2 / alpha times what lies outside; smaller is better.
+  double score_80 = 0.0;
+  double score_90 = 0.0;
 };
 
 }  // namespace stepcast

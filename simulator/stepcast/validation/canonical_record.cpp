@@ -6,6 +6,7 @@
 #include <optional>
 #include <sstream>
 
+#include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/operator_lines/op_text.hpp"
 
@@ -124,6 +125,13 @@ LayerQuestion read_layer(MappingReader reader) {
   return question;
 }
 
+// As whom the source ran; without it as the software set says.
+std::optional<Stack> read_stack(MappingReader& reader) {
+  return reader.has("stack") ? std::optional(reader.optional_choice<Stack>(
+                                   "stack", enum_names<Stack>(), Stack::kTuned))
+                             : std::nullopt;
+}
+
 // In the order of the record.
 void read_measured_run(MappingReader reader, MeasuredRun& run) {
   constexpr std::string_view kFits = key_of(Metric::kFits);
@@ -171,9 +179,11 @@ MeasuredRun read_run(MappingReader& reader, ProfileCache& profiles) {
   run.in_view = reader.optional_flag("in_view").value_or(false);
   run.source_id = reader.optional_text("source_id");
   read_remarks(reader);
+  const std::optional<Stack> stack = read_stack(reader);
   if (const ConfigNode* experiment = reader.take("experiment")) {
     run.experiment = read_experiment(*experiment, {}, profiles);
     run.gpu = run.experiment->cluster.device.name;
+    run.experiment->software.stack = stack.value_or(run.experiment->software.stack);
     const std::string problem =
         run.layer ? layer_problem(run.experiment->model, *run.layer) : std::string();
     if (!problem.empty()) {

@@ -117,6 +117,10 @@ bool is_of(const ValidationRow& row, AccuracyFamily family) {
   return row.held_out.value_or(false) && row.traits->family == family;
 }
 
+bool is_held_out_of(const ValidationRow& row, Stack stack) {
+  return row.held_out.value_or(false) && row.traits->stack == stack;
+}
+
 bool is_on_known_gpu(const ValidationRow& row) {
   return row.expected_error->distribution->between_gpus == 0.0;
 }
@@ -132,8 +136,18 @@ constexpr std::array kCoverageGroups = {
                   }},
     CoverageGroup{"moe", [](const ValidationRow& row) { return is_of(row, AccuracyFamily::kMoe); }},
     CoverageGroup{"mla", [](const ValidationRow& row) { return is_of(row, AccuracyFamily::kMla); }},
+    CoverageGroup{"tuned by its makers",
+                  [](const ValidationRow& row) { return is_held_out_of(row, Stack::kTuned); }},
+    CoverageGroup{"as it comes to users",
+                  [](const ValidationRow& row) { return is_held_out_of(row, Stack::kAsItComes); }},
     CoverageGroup{"all", [](const ValidationRow& row) { return row.held_out.value_or(false); }},
     CoverageGroup{"all, fitted ones too", [](const ValidationRow&) { return true; }}};
+
+// `outside`: how many of all runs the interval leaves outside on purpose.
+double interval_score(const RateInterval& interval, double outside, double factor) {
+  const double missed = std::max({interval.low - factor, factor - interval.high, 0.0});
+  return interval.high - interval.low + 2.0 / outside * missed;
+}
 
 IntervalCoverage coverage_of(const char* title, const std::vector<const ValidationRow*>& rows) {
   IntervalCoverage coverage{.group = title, .runs = rows.size()};
@@ -146,7 +160,10 @@ IntervalCoverage coverage_of(const char* title, const std::vector<const Validati
     sources.insert(row->traits->source);
     widths.push_back(of_80.half_width());
     coverage.inside_80 += of_80.holds(row->rate_factor()) ? share : 0.0;
-    coverage.inside_90 += error.interval(Certainty::k90).holds(row->rate_factor()) ? share : 0.0;
+    const RateInterval of_90 = error.interval(Certainty::k90);
+    coverage.inside_90 += of_90.holds(row->rate_factor()) ? share : 0.0;
+    coverage.score_80 += share * interval_score(of_80, 0.2, row->rate_factor());
+    coverage.score_90 += share * interval_score(of_90, 0.1, row->rate_factor());
   }
   coverage.sources = sources.size();
   coverage.half_width_80 = quantile(widths, 0.5);
@@ -235,6 +252,30 @@ std::vector<IntervalCoverage> interval_coverage(const std::vector<ValidationRow>
     }
   }
   return groups;
+}
+
+std::vector<ToldOdds> told_odds(const std::vector<ValidationRow>& rows) {
+  constexpr std::array kBounds = {0.0, 0.1, 0.2, 0.5, 0.8, 0.9, 0.95, 0.98, 1.0};
+  std::vector<ToldOdds> bins;
+  for (std::size_t i = 0; i + 1 < kBounds.size(); ++i) {
+    ToldOdds bin{.from = kBounds[i], .to = kBounds[i + 1]};
+    double told = 0.0;
+    double ran = 0.0;
+    for (const ValidationRow& row : rows) {
+      const double odds = row.odds.value_or(-1.0);
+      if (odds >= bin.from && (odds < bin.to || (bin.to == 1.0 && odds == 1.0))) {
+        ++bin.runs;
+        told += odds;
+        ran += row.measured;
+      }
+    }
+    if (bin.runs > 0) {
+      bin.told = told / static_cast<double>(bin.runs);
+      bin.ran = ran / static_cast<double>(bin.runs);
+      bins.push_back(bin);
+    }
+  }
+  return bins;
 }
 
 }  // namespace stepcast

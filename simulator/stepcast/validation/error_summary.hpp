@@ -23,7 +23,11 @@ std::vector<ErrorSummary> summarize(const std::vector<ValidationRow>& rows);
 std::vector<const ValidationRow*> timed_once(const std::vector<ValidationRow>& rows);
 
 // Of the held-out runs: each family, dense ones on a GPU that another source measured too and on
-// one that none did, all; then all of which a constant may know. Groups without runs are left out.
+// one that none did; tuned stacks and those as they come; all; then all of which a constant may
+// know. Groups without runs are left out.
 std::vector<IntervalCoverage> interval_coverage(const std::vector<ValidationRow>& rows);
+
+// From the surest not to run to the surest to run; what no run was told is left out.
+std::vector<ToldOdds> told_odds(const std::vector<ValidationRow>& rows);
 
 }  // namespace stepcast

@@ -114,6 +114,10 @@ void add_expected_errors(const std::vector<HeldOutRun>& known, std::vector<Valid
   }
 }
 
+std::optional<double> odds(Metric metric, const Projection& projection) {
+  return metric == Metric::kFits ? std::optional(odds_on(projection.memory)) : std::nullopt;
+}
+
 // The rows of one run; `row` says which file and row it is.
 std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
                                    const RunPrediction& prediction) {
@@ -146,6 +150,7 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
       own.predicted = prediction.layer ? predicted(*prediction.layer, quantity.metric)
                                        : predicted(run, quantity, projection);
       own.at_unit_rate = at_unit_rate(quantity.metric, projection);
+      own.odds = odds(quantity.metric, projection);
     }
     if (own.at_unit_rate && !run.layer) {
       own.traits = traits_of(*run.experiment);

@@ -69,10 +69,10 @@ TEST_CASE("The accuracy file has the errors of held-out runs alone, each run onc
     "h200_sxm": {"architecture": "sm90", "vendor": "nvidia"}
   },
   "runs": [
-    {"gpu": "h100_sxm", "family": "dense", "dtype": "bf16", "software": "nemo", "source": "s", )"
-                R"("gpus": [8, 8], "errors": [0.095, -0.357]},
-    {"gpu": "h200_sxm", "family": "dense", "dtype": "bf16", "software": "nemo", "source": "s", )"
-                R"("gpus": [8], "errors": [0.049]}
+    {"gpu": "h100_sxm", "family": "dense", "dtype": "bf16", "software": "nemo", "stack": "tuned", )"
+                R"("source": "s", "gpus": [8, 8], "errors": [0.095, -0.357]},
+    {"gpu": "h200_sxm", "family": "dense", "dtype": "bf16", "software": "nemo", "stack": "tuned", )"
+                R"("source": "s", "gpus": [8], "errors": [0.049]}
   ]
 }
 )");
@@ -93,12 +93,12 @@ TEST_CASE("The accuracy file is read with all of its problems at once", "[unit]"
   std::ofstream(root.accuracy())
       << R"({"source": "s", "gpus": {"h100_sxm": {"architecture": "sm90"}}, "runs": )"
          R"([{"gpu": "h200_sxm", "family": "cow", "dtype": "bf16", "gpus": [8, 0], )"
-         R"("software": "nemo", "source": "s", "errors": [0.1]}]})";
+         R"("software": "nemo", "stack": "wild", "source": "s", "errors": [0.1]}]})";
   try {
     load_accuracy(root);
     FAIL("a wrong file was taken");
   } catch (const ConfigError& error) {
-    CHECK(error.diagnostics().size() == 5);  // vendor, gpu, family, gpus, errors
+    CHECK(error.diagnostics().size() == 6);  // vendor, gpu, family, stack, gpus, errors
   }
   std::filesystem::remove_all(folder);
 }
@@ -150,17 +150,51 @@ TEST_CASE("Coverage counts the runs that lie inside what is stated of them", "[u
   rows.back().held_out = false;
   // exp(+-0.08 * 1.2816) = 0.903 to 1.108; 1 / 1.11 = 0.901 is outside, but inside of 90 %.
   const std::vector<IntervalCoverage> groups = interval_coverage(rows);
-  REQUIRE(groups.size() == 3);
+  REQUIRE(groups.size() == 4);
   CHECK(groups[0].group == "dense, GPU of other sources too");
   CHECK(groups[0].runs == 3);
   CHECK(groups[0].sources == 1);
   CHECK(groups[0].inside_80 == Approx(2.0 / 3.0));
   CHECK(groups[0].inside_90 == Approx(1.0));
   CHECK(groups[0].half_width_80 == Approx(0.1027).epsilon(0.001));
-  CHECK(groups[1].group == "all");
-  CHECK(groups[2].runs == 4);
-  CHECK(groups[2].inside_90 == Approx(0.75));
+  // The width, and ten times what the third run lies outside: 1.11 - 1.10796 = 0.00204.
+  CHECK(groups[0].score_80 == Approx(0.20541 + 10.0 * 0.00204 / 3.0).epsilon(0.001));
+  CHECK(groups[1].group == "tuned by its makers");
+  CHECK(groups[2].group == "all");
+  CHECK(groups[3].runs == 4);
+  CHECK(groups[3].inside_90 == Approx(0.75));
   CHECK(coverage_to_text({}).empty());
+}
+
+TEST_CASE("A record says whose stack ran; without that its software set does", "[unit]") {
+  const std::string run =
+      R"({"experiment": {"model": "llama3.1_8b", "cluster": {"gpu": "h100_sxm"},)"
+      R"( "training": {"sequence_length": 4096, "global_batch_size": 8}, "plan": {},)"
+      R"( "software": "nemo"}, "measured": {"step_time_s": 1})";
+  const test::TextFile file("stacks", run + R"(, "stack": "as_it_comes"})" + "\n" + run + "}");
+  const std::vector<ValidationRow> rows =
+      validate_files({file.path()}, data_root(), default_cost_model(), all_importers());
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].traits->stack == Stack::kAsItComes);
+  CHECK(rows[1].traits->stack == Stack::kTuned);
+}
+
+TEST_CASE("Runs are counted by how sure to run they were told", "[unit]") {
+  std::vector<ValidationRow> rows;
+  for (const auto& [odds, ran] : {std::pair(0.96, 1.0), {0.97, 0.0}, {1.0, 1.0}, {0.05, 0.0}}) {
+    ValidationRow& row = rows.emplace_back();
+    row.metric = Metric::kFits;
+    row.odds = odds;
+    row.measured = ran;
+  }
+  const std::vector<ToldOdds> told = told_odds(rows);
+  REQUIRE(told.size() == 3);
+  CHECK(told[0].to == 0.1);
+  CHECK(told[1].from == 0.95);
+  CHECK(told[1].runs == 2);
+  CHECK(told[1].told == Approx(0.965));
+  CHECK(told[1].ran == 0.5);
+  CHECK(told[2].ran == 1.0);
 }
 
 }  // namespace stepcast::held_out_test
