@@ -66,12 +66,18 @@ Joules kernel_energy(const KernelActivity& activity, const KernelContext& contex
 }
 
 Seconds roofline_bound(const Op& op, const DeviceSpec& device, Hertz clock) {
-  const Seconds memory = compulsory_bytes(op) / device.hbm.peak;
+  return max(matrix_bound(op, device, clock), compulsory_bytes(op) / device.hbm.peak);
+}
+
+Seconds matrix_bound(const Op& op, const DeviceSpec& device, Hertz clock) {
   const Flops work = flops(op);
+  if (work == Flops{}) {
+    return {};
+  }
   const Dtype dtype = std::visit([](const auto& any) { return dtype_of(any); }, op.work);
   const std::optional<FlopsPerSecond> peak = device.matrix_peak(dtype, clock);
   const std::optional<FlopsPerSecond> base = device.matrix_peak(Dtype::kBf16, clock);
-  return work > Flops{} ? max(work / peak.value_or(*base), memory) : memory;
+  return work / peak.value_or(*base);
 }
 
 }  // namespace stepcast

@@ -127,5 +127,7 @@ Joules kernel_energy(const KernelActivity& activity, const KernelContext& contex
 // Assumes that operands come from HBM; a kernel whose operands are still in a cache may be faster.
 // A format that the part lacks runs at the rate of bf16. Collectives have no such bound: zero.
 Seconds roofline_bound(const Op& op, const DeviceSpec& device, Hertz clock);
+// Its FLOPs alone, at the matrix peak of its numbers, or of bf16 where that has none.
+Seconds matrix_bound(const Op& op, const DeviceSpec& device, Hertz clock);
 
 }  // namespace stepcast

@@ -11,6 +11,7 @@
 #include "stepcast/dispatchers/expert_traffic.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/experiment/sensitivity.hpp"
+#include "stepcast/experiment/waterfall.hpp"
 #include "stepcast/schedule/step_time.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 
@@ -116,13 +117,18 @@ Explanation explain(const Experiment& experiment, const CostModel& cost) {
     const KernelContext own =
         p.clock_locked ? kernel : within_level(counted.op, cost, kernel, cluster);
     OpCost price = cost.cost(counted.op, own, cluster);
-    const Seconds bound = roofline_bound(counted.op, cluster.device, own.clock);
+    const DeviceSpec& device = cluster.device;
+    const Seconds bound = roofline_bound(counted.op, device, own.clock);
+    const Seconds rated = matrix_bound(counted.op, device, device.clock.rated);
+    const Seconds clocked = matrix_bound(counted.op, device, own.clock);
     const Op run = as_run(counted.op, cluster);
     const Bytes carried = interconnect_bytes(run, cluster.domain_size());
     const CommunicationBytes experts = expert_communication_bytes(run, cluster.domain_size());
-    result.operators.push_back({std::move(counted), std::move(price), bound, carried, experts});
+    result.operators.push_back(
+        {std::move(counted), std::move(price), bound, rated, clocked, carried, experts});
   }
   std::ranges::stable_sort(result.operators, std::ranges::greater{}, &ExplainedOp::total);
+  result.waterfall = waterfall(result);
   result.limits = limits_of(result, cluster.domain_size());
   const CostModel paced = p.clock_locked ? cost : within_level(cost);
   if (can_be_placed(p.plan)) {

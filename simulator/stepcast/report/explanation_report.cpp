@@ -175,6 +175,37 @@ std::string resource_text(const Sensitivity& s) {
 
 }  // namespace
 
+std::string waterfall_to_text(const Explanation& e) {
+  if (e.waterfall.empty()) {
+    return "";
+  }
+  const Projection& p = e.projection;
+  TextTable table({{"  cause"},
+                   {"time", Align::kRight},
+                   {"of the step", Align::kRight},
+                   {"factor", Align::kRight},
+                   {"MFU after", Align::kRight}});
+  for (const WaterfallStep& step : e.waterfall) {
+    std::string cause(step.cause);
+    std::ranges::replace(cause, '_', ' ');
+    table.add_row({"  " + cause, readable(step.time),
+                   decimals(100.0 * (step.time / p.time.step), 1) + " %", decimals(step.factor, 3),
+                   decimals(100.0 * step.mfu_after, 1) + " %"});
+  }
+  return "\nFrom the peak of " + decimals(p.peak_rate.value() / 1e12, 1) +
+         " TFLOP/s, at which the " + "step would take " + readable(p.mfu * p.time.step) +
+         ", to the MFU\n" + table.text();
+}
+
+nlohmann::ordered_json waterfall_to_json(const std::vector<WaterfallStep>& steps) {
+  return list_of(steps, [](const WaterfallStep& step) -> Value {
+    return {{"cause", step.cause},
+            {"time_s", step.time.value()},
+            {"factor", step.factor},
+            {"mfu_after", step.mfu_after}};
+  });
+}
+
 std::string limits_text(const std::vector<LimitedTime>& limits) {
   constexpr double kWorthSaying = 0.005;
   std::string text;

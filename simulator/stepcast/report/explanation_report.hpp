@@ -13,6 +13,10 @@
 
 namespace stepcast {
 
+// From the peak to the MFU, loss by loss; empty where the MFU is not known.
+std::string waterfall_to_text(const Explanation& explanation);
+nlohmann::ordered_json waterfall_to_json(const std::vector<WaterfallStep>& steps);
+
 std::string limits_text(const std::vector<LimitedTime>& limits);
 nlohmann::ordered_json limits_to_json(const std::vector<LimitedTime>& limits);
 

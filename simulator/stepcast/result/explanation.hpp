@@ -28,6 +28,8 @@ struct ExplainedOp {
   CountedOp counted;
   OpCost cost;                   // of one call, with terms
   Seconds bound;                 // no kernel is faster; zero: there is no such bound
+  Seconds rated{};               // its FLOPs at the matrix peak of its numbers, at the rated clock
+  Seconds clocked{};             // and at its own clock
   Bytes interconnect{};          // that a communication carries (interconnect_bytes)
   CommunicationBytes experts{};  // of a communication between the ranks of experts
 
@@ -55,8 +57,17 @@ struct Sensitivity {
   [[nodiscard]] double change_percent() const { return 100.0 * (to / from - 1.0); }
 };
 
+// From the peak rate to the MFU (experiment/waterfall.hpp).
+struct WaterfallStep {
+  std::string_view cause;  // with static lifetime
+  Seconds time;            // of the step; negative of a gain
+  double factor = 1.0;     // of the MFU
+  double mfu_after = 0.0;
+};
+
 struct Explanation {
   Projection projection;
+  std::vector<WaterfallStep> waterfall;
   std::vector<ExplainedOp> operators;  // of the slowest pipeline rank, most total time first
   std::vector<LimitedTime> limits;     // of the step of that rank, most time first
   std::vector<PathSegment> path;       // that determines the step; adds up to it

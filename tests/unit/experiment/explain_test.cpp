@@ -108,6 +108,46 @@ TEST_CASE("terms add up to each operator's time", "[property]") {
   }
 }
 
+TEST_CASE("the factors of a waterfall lead from the peak to the MFU", "[property]") {
+  for (const std::filesystem::path& file : test::shipped_experiments()) {
+    INFO(file);
+    const Explanation e = explained(file);
+    REQUIRE_FALSE(e.waterfall.empty());
+    double product = 1.0;
+    Seconds time = e.projection.mfu * e.projection.time.step;
+    for (const WaterfallStep& step : e.waterfall) {
+      product *= step.factor;
+      time += step.time;
+      CHECK(product == Approx(step.mfu_after).epsilon(1e-9));
+      CHECK((step.cause == "mask" ? step.factor > 1.0 : true));
+    }
+    CHECK(e.waterfall.back().mfu_after == Approx(e.projection.mfu).epsilon(1e-9));
+    CHECK(time.value() == Approx(e.projection.time.step.value()).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("a waterfall names what a change of the plan costs", "[unit]") {
+  const auto time_of = [](const Explanation& e, std::string_view cause) {
+    const auto step = std::ranges::find(e.waterfall, cause, &WaterfallStep::cause);
+    return step == e.waterfall.end() ? Seconds{} : step->time;
+  };
+  const Explanation kept = explained(example("04_llama3.1_8b_mi300x"), {"training.recompute=none"});
+  const Explanation again =
+      explained(example("04_llama3.1_8b_mi300x"), {"training.recompute=full"});
+  CHECK(time_of(kept, "recompute") == Seconds{});
+  CHECK(time_of(again, "recompute") > 0.15 * again.projection.time.step);
+  CHECK(time_of(kept, "bubble") == Seconds{});
+  const Explanation piped = explained(example("04_llama3.1_8b_mi300x"), {"plan={pp: 4, zero: 1}"});
+  CHECK(time_of(piped, "bubble") == piped.projection.time.breakdown.bubble);
+  // Matrix units at half of the rated clock take as long again.
+  const Hertz rated = Hertz(2.1e9);
+  const Explanation slow = explained(example("04_llama3.1_8b_mi300x"), {"cluster.gpu_clock=1050"});
+  CHECK(slow.projection.clock == 0.5 * rated);
+  const Seconds executed = kept.projection.masked_mfu * kept.projection.time.step +
+                           time_of(kept, "imbalance") + time_of(kept, "precision");
+  CHECK(time_of(slow, "clock").value() == Approx(executed.value()).epsilon(1e-6));
+}
+
 TEST_CASE("operators come with most total time first", "[unit]") {
   const Explanation e = explained(example("14_deepseek_v3_h800"));
   REQUIRE(e.operators.size() > 50);
