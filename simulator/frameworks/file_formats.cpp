@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "frameworks/huggingface.hpp"
-#include "frameworks/text_form.hpp"
 #include "stepcast/base/ascii.hpp"
-#include "stepcast/config/json_node.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 
 namespace stepcast {
@@ -73,21 +71,12 @@ std::vector<FormatSign> keys_of_lines(std::string_view text, TextForm form) {
   return signs;
 }
 
-std::vector<FormatSign> keys_of_data(std::string_view text, const std::string& file,
-                                     TextForm form) {
+std::vector<FormatSign> keys_of_data(const ReadText& read) {
   std::vector<FormatSign> signs;
-  try {
-    Diagnostics diagnostics;
-    const std::optional<ConfigNode> root = form == TextForm::kJson
-                                               ? parse_json_object(text, {file}, diagnostics)
-                                               : std::optional(parse_config(text, file));
-    if (root) {
-      add_keys(*root, {}, 0, signs);
-    }
-  } catch (const ConfigError&) {
-    signs.clear();
+  if (read.document) {
+    add_keys(*read.document, {}, 0, signs);
   }
-  return signs.empty() ? keys_of_lines(text, form) : signs;
+  return signs.empty() ? keys_of_lines(read.text, read.form) : signs;
 }
 
 // The lines without what a script or Python does not read.
@@ -120,10 +109,10 @@ std::string_view form_name(TextForm form) {
 // A text with its signs, which are looked for once.
 class SeenText {
  public:
-  SeenText(std::string_view text, const std::string& file)
-      : file_(file), form_(form_of(text, file)), lines_(lines_that_count(text)) {
+  explicit SeenText(const ReadText& read)
+      : file_(read.file), form_(read.form), lines_(lines_that_count(read.text)) {
     if (form_name(form_) == "data") {
-      keys_ = keys_of_data(text, file, form_);
+      keys_ = keys_of_data(read);
     }
   }
 
@@ -219,9 +208,9 @@ std::vector<FileFormat> read_file_formats(const ConfigNode& root) {
   return formats;
 }
 
-std::optional<RecognizedFile> recognized_file(std::string_view text, const std::string& file,
+std::optional<RecognizedFile> recognized_file(const ReadText& read,
                                               const std::vector<FileFormat>& formats) {
-  const SeenText seen(text, file);
+  const SeenText seen(read);
   for (const FileFormat& format : formats) {
     if (std::optional<RecognizedFile> found = seen.as(format)) {
       return found;
@@ -230,21 +219,20 @@ std::optional<RecognizedFile> recognized_file(std::string_view text, const std::
   return std::nullopt;
 }
 
-std::optional<RecognizedFile> recognized_file(std::string_view text, const std::string& file,
-                                              const DataRoot& data) {
+std::optional<RecognizedFile> recognized_file(const ReadText& read, const DataRoot& data) {
   const std::vector<FileFormat> formats =
       read_file_formats(load_config(data.folder / "configs/frameworks/formats.yaml"));
-  if (std::optional<RecognizedFile> found = recognized_file(text, file, formats)) {
+  if (std::optional<RecognizedFile> found = recognized_file(read, formats)) {
     return found;
   }
-  const std::string door(huggingface_door(text, file));
+  const std::string door(huggingface_door(read));
   if (door.empty()) {
     return std::nullopt;
   }
   FileFormat format;
   format.name = "a file of '" + door + "'";
   format.door = door;
-  return RecognizedFile{std::move(format), {}, {file, 0, 0}};
+  return RecognizedFile{std::move(format), {}, {read.file, 0, 0}};
 }
 
 std::string told_format(const RecognizedFile& file) {

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "frameworks/read_text.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/hardware/data_root.hpp"
@@ -46,11 +47,16 @@ struct RecognizedFile {
 std::vector<FileFormat> read_file_formats(const ConfigNode& root);
 
 // The first row whose signs a text has; nothing where none has.
-std::optional<RecognizedFile> recognized_file(std::string_view text, const std::string& file,
+std::optional<RecognizedFile> recognized_file(const ReadText& read,
                                               const std::vector<FileFormat>& formats);
 // The same of the shipped rows, and of what Hugging Face's Trainer is run by.
-std::optional<RecognizedFile> recognized_file(std::string_view text, const std::string& file,
-                                              const DataRoot& data);
+std::optional<RecognizedFile> recognized_file(const ReadText& read, const DataRoot& data);
+
+// A file that was looked at, for an import that need not look again.
+struct SeenFile {
+  ReadText read;
+  std::optional<RecognizedFile> recognized;
+};
 
 // "is a configuration of GPT-NeoX, by its 'pipe_parallel_size'".
 std::string told_format(const RecognizedFile& file);

@@ -25,7 +25,7 @@ class PrimusReader {
       : input_(input), variables_(shell_assignments(input.overrides)) {}
 
   PrimusConfig config() {
-    ConfigNode root = parse_config(input_.text, input_.file);
+    ConfigNode root = yaml_of(input_);
     expand(root);
     const ConfigNode* modules = root.find("modules");
     const ConfigNode* trainer = modules == nullptr ? nullptr : module_of(*modules);
