@@ -2,11 +2,11 @@
 #include "frameworks/file_formats.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "frameworks/huggingface.hpp"
 #include "stepcast/base/ascii.hpp"
+#include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 
 namespace stepcast {
@@ -91,34 +91,34 @@ std::vector<FormatSign> lines_that_count(std::string_view text) {
   return signs;
 }
 
-std::string_view form_name(TextForm form) {
+FormatForm format_form(TextForm form) {
   switch (form) {
     case TextForm::kJson:
     case TextForm::kYaml:
-      return "data";
+      return FormatForm::kData;
     case TextForm::kToml:
-      return "toml";
+      return FormatForm::kToml;
     case TextForm::kShell:
-      return "script";
+      return FormatForm::kScript;
     case TextForm::kPython:
-      return "python";
+      return FormatForm::kPython;
   }
-  return {};
+  return FormatForm::kData;
 }
 
 // A text with its signs, which are looked for once.
 class SeenText {
  public:
   explicit SeenText(const ReadText& read)
-      : file_(read.file), form_(read.form), lines_(lines_that_count(read.text)) {
-    if (form_name(form_) == "data") {
+      : file_(read.file), form_(format_form(read.form)), lines_(lines_that_count(read.text)) {
+    if (form_ == FormatForm::kData) {
       keys_ = keys_of_data(read);
     }
   }
 
   // The sign by which the text is of a format; nothing where it lacks one that it needs.
   [[nodiscard]] std::optional<RecognizedFile> as(const FileFormat& format) const {
-    if (!format.form.empty() && format.form != form_name(form_)) {
+    if (format.form.value_or(form_) != form_) {
       return std::nullopt;
     }
     const FormatSign* found = nullptr;
@@ -162,26 +162,24 @@ class SeenText {
   }
 
   std::string file_;
-  TextForm form_;
+  FormatForm form_;
   std::vector<FormatSign> lines_;
   std::vector<FormatSign> keys_;
 };
 
 FileFormat format_in(const ConfigNode& row, Diagnostics& diagnostics) {
-  constexpr std::array<std::string_view, 5> kForms = {"", "data", "toml", "script", "python"};
   MappingReader reader(row, "formats", diagnostics);
   FileFormat format;
   format.name = reader.required_text("name");
-  format.form = reader.optional_name("form");
+  if (reader.has("form")) {
+    format.form = reader.required_choice("form", enum_names<FormatForm>());
+  }
   format.keys = reader.optional_texts("keys");
   format.with = reader.optional_texts("with");
   format.says = reader.optional_texts("says");
   format.door = reader.optional_name("door");
   format.remedy = reader.optional_name("remedy");
   format.is_experiment = reader.optional_flag("is_experiment").value_or(false);
-  if (std::find(kForms.begin(), kForms.end(), format.form) == kForms.end()) {
-    reader.error("form", "must be data, toml, script or python, not '" + format.form + "'");
-  }
   if (format.keys.empty() && format.with.empty() && format.says.empty()) {
     reader.error("name", "needs 'keys', 'with' or 'says', by which a file is known");
   }

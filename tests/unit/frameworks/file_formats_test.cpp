@@ -106,7 +106,8 @@ TEST_CASE("a row of formats without signs, or without what to do, is refused", "
   };
   CHECK_THAT(problem("{name: x, door: y}\n"), contains_text("by which a file is known"));
   CHECK_THAT(problem("{name: x, keys: [a]}\n"), contains_text("either 'door'"));
-  CHECK_THAT(problem("{name: x, keys: [a], door: y, form: text}\n"), contains_text("must be data"));
+  CHECK_THAT(problem("{name: x, keys: [a], door: y, form: text}\n"),
+             contains_text("give one of: data, toml, script, python"));
 }
 
 }  // namespace
