@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepcast import FRAMEWORK FILE`: an experiment from a framework's launch file.
-// `stepcast import FILE`: the same, where the file's form says whose it is.
+// `stepcast import FILE`: the same, where the file's form says whose it is; - is standard input.
 // `stepcast import hf FILE`: a model file from a Hugging Face config.json.
 // `stepcast import records FILE`: measured rows of any format as canonical records.
 #include <CLI/CLI.hpp>
