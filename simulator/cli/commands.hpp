@@ -3,7 +3,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/common_options.hpp"
 
@@ -39,7 +42,7 @@ void add_trace_compare(CLI::App& program, const GlobalOptions& global, Run& run)
 // where nothing imports such a file.
 struct ForeignArguments {
   std::vector<std::string> arguments;
-  std::string told;  // what the file was taken for, a line; empty where a word says so
+  std::optional<KnownFile> known;  // what the file was taken for; nothing where a word says so
 };
 ForeignArguments with_framework_arguments(std::vector<std::string> arguments);
 void add_import(CLI::App& program, const GlobalOptions& global, Run& run);

@@ -340,17 +340,19 @@ ExperimentOptions with_foreign_model(ExperimentOptions options,
 }
 
 // What is asked for behind a file goes behind that of an import.
-Imported imported_by(const std::string& door, const std::string& file,
-                     const ImportSettings& settings, const Simulator& simulator) {
+Imported imported_by(const KnownFile& known, const ImportSettings& settings,
+                     const Simulator& simulator) {
   try {
-    return simulator.import_experiment(door, {file}, settings);
+    return simulator.import_experiment(known.door, known.source, settings);
   } catch (const InputError& error) {
     std::vector<Diagnostic> told = each_of(error.problems(), [](const Problem& problem) {
       return Diagnostic{{problem.file, problem.line, problem.column}, problem.message};
     });
+    const std::string file = known.source.file.string();
     told.push_back({{file, 0, 0},
-                    "KEY=VALUE goes behind the file of an import: stepcast import " + door + " " +
-                        file + " KEY=VALUE --out mine.yaml; then stepcast project mine.yaml"});
+                    "KEY=VALUE goes behind the file of an import: stepcast import " + known.door +
+                        " " + file +
+                        " KEY=VALUE --out mine.yaml; then stepcast project mine.yaml"});
     throw ConfigError(std::move(told));
   }
 }
@@ -368,8 +370,8 @@ ExperimentSource imported_source(const ExperimentOptions& options, const KnownFi
   if (const auto nodes = options.site.find("--nodes"); nodes != options.site.end()) {
     settings.nodes = leading_number(nodes->second);
   }
-  spdlog::warn("{}", told_door(options.file, known));
-  const Imported imported = imported_by(known.door, options.file, settings, simulator);
+  spdlog::warn("{}", told_door(known));
+  const Imported imported = imported_by(known, settings, simulator);
   if (!imported.missing.empty()) {
     throw ConfigError({options.file, 0, 0}, "is " + known.what +
                                                 ", and does not say on what it runs; give " +
@@ -384,8 +386,9 @@ ExperimentSource imported_source(const ExperimentOptions& options, const KnownFi
 
 }  // namespace
 
-std::string told_door(const std::string& file, const KnownFile& known) {
+std::string told_door(const KnownFile& known) {
   const int line = known.refusal.line;
+  const std::string file = known.source.file.string();
   return (file == kStandardInput ? "standard input" : file) + ": " + known.what +
          (line > 0 ? " in line " + std::to_string(line) : "") + ": import " + known.door;
 }

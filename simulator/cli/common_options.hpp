@@ -53,13 +53,13 @@ struct GlobalOptions {
   std::string data;  // folder with configs/ and hardware_profiles/
   bool verbose = false;
   bool quiet = false;
-  std::string command;     // the whole command line, as a shell takes it
-  std::string recognized;  // what `import FILE` took the file for, a line
-  ReadFiles read;          // what it reads
+  std::string command;                  // the whole command line, as a shell takes it
+  std::optional<KnownFile> recognized;  // what `import FILE` took the file for
+  ReadFiles read;                       // what it reads
 };
 
-// "train.yml: a configuration of MaxText, by its 'base_config' in line 2: import maxtext", a line.
-std::string told_door(const std::string& file, const KnownFile& known);
+// "train.yml: a configuration of MaxText, by its 'base_config' in line 2: import maxtext".
+std::string told_door(const KnownFile& known);
 
 // --out FILE: where the output goes; empty, as - makes it: to standard output.
 CLI::Option* add_out_option(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepcast import FRAMEWORK FILE`: an experiment from a framework's launch file.
-// `stepcast import FILE`: the same, where the file's form says whose it is.
+// `stepcast import FILE`: the same, where the file's form says whose it is; - is standard input.
 // `stepcast import hf FILE`: a model file from a Hugging Face config.json.
 // `stepcast import records FILE`: measured rows of any format as canonical records.
 #include <CLI/CLI.hpp>
@@ -29,19 +29,29 @@ void tell(const std::string& lines, const GlobalOptions& global) {
   }
 }
 
+// The file, as it was read already where no word says whose it is, which is told first: what
+// follows may be refused.
+TextSource source_of(const ImportOptions& options, const GlobalOptions& global) {
+  if (!global.recognized) {
+    return {options.file};
+  }
+  tell(told_door(*global.recognized) + '\n', global);
+  return global.recognized->source;
+}
+
 int run_import(const std::string& framework, const ImportOptions& options,
                const GlobalOptions& global) {
-  tell(global.recognized, global);  // first, for what follows may be refused
+  const TextSource source = source_of(options, global);
   const Imported imported =
-      simulator_of(global).import_experiment(framework, {options.file}, options.settings);
+      simulator_of(global).import_experiment(framework, source, options.settings);
   tell(imported.remarks, global);
   write_file(options.output.out, imported.text);
   return kDone;
 }
 
 int run_import_hf(const ImportOptions& options, const GlobalOptions& global) {
-  tell(global.recognized, global);
-  write_file(options.output.out, simulator_of(global).import_model({options.file}, options.name));
+  const TextSource source = source_of(options, global);
+  write_file(options.output.out, simulator_of(global).import_model(source, options.name));
   return kDone;
 }
 
@@ -101,7 +111,7 @@ void add_import_records(CLI::App& command, const GlobalOptions& global, Run& run
   on_choice(*records, run, [options, &global] { return run_import_records(*options, global); });
 }
 
-// Of `import FILE` the file; empty where a word says what it is.
+// Of `import FILE` the file, of which - is standard input; empty where a word says what it is.
 std::string unnamed_file(const std::vector<std::string>& arguments) {
   std::vector<std::string> known = {"hf", "records"};
   for (const Framework& framework : Simulator::frameworks()) {
@@ -113,8 +123,8 @@ std::string unnamed_file(const std::vector<std::string>& arguments) {
     if (std::ranges::find(known, *argument) != known.end()) {
       return {};
     }
-    if (file.empty() && std::filesystem::is_regular_file(*argument, error)) {
-      file = *argument;
+    if (file.empty() && (*argument == "-" || std::filesystem::is_regular_file(*argument, error))) {
+      file = *argument == "-" ? kStandardInput : *argument;
     }
   }
   return file;
@@ -142,9 +152,10 @@ KnownFile known_file(const std::string& file, const std::vector<std::string>& ar
   const std::optional<KnownFile> known = simulator_of(options).known_file({file});
   if (!known) {
     throw ConfigError(
-        {file, 0, 0},
+        {file == kStandardInput ? "standard input" : file, 0, 0},
         "shows no sign of a format that is known; name its framework: stepcast import " +
-            text_list(Simulator::frameworks(), "|", &Framework::name) + "|hf " + file);
+            text_list(Simulator::frameworks(), "|", &Framework::name) + "|hf " +
+            (file == kStandardInput ? "-" : file));
   }
   if (known->door.empty()) {
     const Problem& refusal = known->refusal;
@@ -164,11 +175,10 @@ ForeignArguments with_framework_arguments(std::vector<std::string> arguments) {
   if (arguments.empty() || arguments.front() != "import") {
     return {std::move(arguments), {}};
   }
-  std::string told;
+  std::optional<KnownFile> known;
   if (const std::string file = unnamed_file(arguments); !file.empty()) {
-    const KnownFile known = known_file(file, arguments);
-    told = told_door(file, known) + '\n';
-    arguments.insert(arguments.begin() + 1, known.door);
+    known = known_file(file, arguments);
+    arguments.insert(arguments.begin() + 1, known->door);
   }
   std::vector<std::string> joined;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -182,7 +192,7 @@ ForeignArguments with_framework_arguments(std::vector<std::string> arguments) {
     }
     joined.push_back(std::move(argument));
   }
-  return {std::move(joined), std::move(told)};
+  return {std::move(joined), std::move(known)};
 }
 
 void add_import(CLI::App& program, const GlobalOptions& global, Run& run) {

@@ -171,7 +171,7 @@ int run_command(int argc, char** argv) {
   const ForeignArguments foreign =
       with_framework_arguments(with_words_as_options({argv + 1, argv + argc}));
   const std::vector<std::string>& arguments = foreign.arguments;
-  global.recognized = foreign.told;
+  global.recognized = foreign.known;
   if (arguments.empty()) {
     std::fputs(kWhereToBegin, stdout);
     check_standard_output();

@@ -252,7 +252,8 @@ void remark_on(const BridgeFile& file, FrameworkReader& settings) {
 }  // namespace
 
 ImportedExperiment import_megatron_bridge(const ImportInput& input) {
-  std::vector<Setting> given = override_settings(input.overrides, megatron_words(input.data));
+  const FrameworkWords words = megatron_words(input.data);
+  std::vector<Setting> given = override_settings(input.overrides, words);
   for (Setting& setting : given) {
     setting.name = bridge_field(setting.name);
   }
@@ -278,8 +279,7 @@ ImportedExperiment import_megatron_bridge(const ImportInput& input) {
   settings.without_effect(kLauncherOptions);
   source.gpus_per_node = settings.count("gpus_per_node", "cluster.gpus_per_node");
   const std::optional<ConfigNode> adapters = read_bridge_adapters(settings, file.recipe.task);
-  FrameworkExperiment parts =
-      read_megatron(settings, source, megatron_words(input.data), input.unknown);
+  FrameworkExperiment parts = read_megatron(settings, source, words, input.unknown);
   diagnostics.throw_if_any();
   add_adapters(adapters, parts);
   if (!file.has_plan) {

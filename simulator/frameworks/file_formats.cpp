@@ -2,13 +2,11 @@
 #include "frameworks/file_formats.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "frameworks/huggingface.hpp"
-#include "frameworks/text_form.hpp"
 #include "stepcast/base/ascii.hpp"
-#include "stepcast/config/json_node.hpp"
+#include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 
 namespace stepcast {
@@ -73,21 +71,12 @@ std::vector<FormatSign> keys_of_lines(std::string_view text, TextForm form) {
   return signs;
 }
 
-std::vector<FormatSign> keys_of_data(std::string_view text, const std::string& file,
-                                     TextForm form) {
+std::vector<FormatSign> keys_of_data(const ReadText& read) {
   std::vector<FormatSign> signs;
-  try {
-    Diagnostics diagnostics;
-    const std::optional<ConfigNode> root = form == TextForm::kJson
-                                               ? parse_json_object(text, {file}, diagnostics)
-                                               : std::optional(parse_config(text, file));
-    if (root) {
-      add_keys(*root, {}, 0, signs);
-    }
-  } catch (const ConfigError&) {
-    signs.clear();
+  if (read.document) {
+    add_keys(*read.document, {}, 0, signs);
   }
-  return signs.empty() ? keys_of_lines(text, form) : signs;
+  return signs.empty() ? keys_of_lines(read.text, read.form) : signs;
 }
 
 // The lines without what a script or Python does not read.
@@ -102,34 +91,34 @@ std::vector<FormatSign> lines_that_count(std::string_view text) {
   return signs;
 }
 
-std::string_view form_name(TextForm form) {
+FormatForm format_form(TextForm form) {
   switch (form) {
     case TextForm::kJson:
     case TextForm::kYaml:
-      return "data";
+      return FormatForm::kData;
     case TextForm::kToml:
-      return "toml";
+      return FormatForm::kToml;
     case TextForm::kShell:
-      return "script";
+      return FormatForm::kScript;
     case TextForm::kPython:
-      return "python";
+      return FormatForm::kPython;
   }
-  return {};
+  return FormatForm::kData;
 }
 
 // A text with its signs, which are looked for once.
 class SeenText {
  public:
-  SeenText(std::string_view text, const std::string& file)
-      : file_(file), form_(form_of(text, file)), lines_(lines_that_count(text)) {
-    if (form_name(form_) == "data") {
-      keys_ = keys_of_data(text, file, form_);
+  explicit SeenText(const ReadText& read)
+      : file_(read.file), form_(format_form(read.form)), lines_(lines_that_count(read.text)) {
+    if (form_ == FormatForm::kData) {
+      keys_ = keys_of_data(read);
     }
   }
 
   // The sign by which the text is of a format; nothing where it lacks one that it needs.
   [[nodiscard]] std::optional<RecognizedFile> as(const FileFormat& format) const {
-    if (!format.form.empty() && format.form != form_name(form_)) {
+    if (format.form.value_or(form_) != form_) {
       return std::nullopt;
     }
     const FormatSign* found = nullptr;
@@ -173,26 +162,24 @@ class SeenText {
   }
 
   std::string file_;
-  TextForm form_;
+  FormatForm form_;
   std::vector<FormatSign> lines_;
   std::vector<FormatSign> keys_;
 };
 
 FileFormat format_in(const ConfigNode& row, Diagnostics& diagnostics) {
-  constexpr std::array<std::string_view, 5> kForms = {"", "data", "toml", "script", "python"};
   MappingReader reader(row, "formats", diagnostics);
   FileFormat format;
   format.name = reader.required_text("name");
-  format.form = reader.optional_name("form");
+  if (reader.has("form")) {
+    format.form = reader.required_choice("form", enum_names<FormatForm>());
+  }
   format.keys = reader.optional_texts("keys");
   format.with = reader.optional_texts("with");
   format.says = reader.optional_texts("says");
   format.door = reader.optional_name("door");
   format.remedy = reader.optional_name("remedy");
   format.is_experiment = reader.optional_flag("is_experiment").value_or(false);
-  if (std::find(kForms.begin(), kForms.end(), format.form) == kForms.end()) {
-    reader.error("form", "must be data, toml, script or python, not '" + format.form + "'");
-  }
   if (format.keys.empty() && format.with.empty() && format.says.empty()) {
     reader.error("name", "needs 'keys', 'with' or 'says', by which a file is known");
   }
@@ -219,9 +206,9 @@ std::vector<FileFormat> read_file_formats(const ConfigNode& root) {
   return formats;
 }
 
-std::optional<RecognizedFile> recognized_file(std::string_view text, const std::string& file,
+std::optional<RecognizedFile> recognized_file(const ReadText& read,
                                               const std::vector<FileFormat>& formats) {
-  const SeenText seen(text, file);
+  const SeenText seen(read);
   for (const FileFormat& format : formats) {
     if (std::optional<RecognizedFile> found = seen.as(format)) {
       return found;
@@ -230,21 +217,20 @@ std::optional<RecognizedFile> recognized_file(std::string_view text, const std::
   return std::nullopt;
 }
 
-std::optional<RecognizedFile> recognized_file(std::string_view text, const std::string& file,
-                                              const DataRoot& data) {
+std::optional<RecognizedFile> recognized_file(const ReadText& read, const DataRoot& data) {
   const std::vector<FileFormat> formats =
       read_file_formats(load_config(data.folder / "configs/frameworks/formats.yaml"));
-  if (std::optional<RecognizedFile> found = recognized_file(text, file, formats)) {
+  if (std::optional<RecognizedFile> found = recognized_file(read, formats)) {
     return found;
   }
-  const std::string door(huggingface_door(text, file));
+  const std::string door(huggingface_door(read));
   if (door.empty()) {
     return std::nullopt;
   }
   FileFormat format;
   format.name = "a file of '" + door + "'";
   format.door = door;
-  return RecognizedFile{std::move(format), {}, {file, 0, 0}};
+  return RecognizedFile{std::move(format), {}, {read.file, 0, 0}};
 }
 
 std::string told_format(const RecognizedFile& file) {

@@ -13,26 +13,35 @@
 // When it is wrong: a file may have a sign for another reason, which is why the sign is told.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "frameworks/read_text.hpp"
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/hardware/data_root.hpp"
 
 namespace stepcast {
 
+// The languages between which formats differ: JSON and YAML are both data.
+enum class FormatForm { kData, kToml, kScript, kPython };
+template <>
+inline constexpr std::array<std::string_view, 4> kNamesOf<FormatForm> = {"data", "toml", "script",
+                                                                         "python"};
+
 struct FileFormat {
-  std::string name;               // "a configuration of GPT-NeoX"
-  std::string form;               // "data", "toml", "script" or "python"; empty: any
-  std::vector<std::string> keys;  // of which one is there, with dots on the way
-  std::vector<std::string> with;  // all of which are there
-  std::vector<std::string> says;  // parts of the text, of which one is there
-  std::string door;               // what imports it; empty: nothing does
-  std::string remedy;             // what to do instead
-  bool is_experiment = false;     // of ours: `remedy` is not needed
+  std::string name;                // "a configuration of GPT-NeoX"
+  std::optional<FormatForm> form;  // nothing: any
+  std::vector<std::string> keys;   // of which one is there, with dots on the way
+  std::vector<std::string> with;   // all of which are there
+  std::vector<std::string> says;   // parts of the text, of which one is there
+  std::string door;                // what imports it; empty: nothing does
+  std::string remedy;              // what to do instead
+  bool is_experiment = false;      // of ours: `remedy` is not needed
 };
 
 // A file that is one of them, and the sign by which it is known.
@@ -46,11 +55,16 @@ struct RecognizedFile {
 std::vector<FileFormat> read_file_formats(const ConfigNode& root);
 
 // The first row whose signs a text has; nothing where none has.
-std::optional<RecognizedFile> recognized_file(std::string_view text, const std::string& file,
+std::optional<RecognizedFile> recognized_file(const ReadText& read,
                                               const std::vector<FileFormat>& formats);
 // The same of the shipped rows, and of what Hugging Face's Trainer is run by.
-std::optional<RecognizedFile> recognized_file(std::string_view text, const std::string& file,
-                                              const DataRoot& data);
+std::optional<RecognizedFile> recognized_file(const ReadText& read, const DataRoot& data);
+
+// A file that was looked at, for an import that need not look again.
+struct SeenFile {
+  ReadText read;
+  std::optional<RecognizedFile> recognized;
+};
 
 // "is a configuration of GPT-NeoX, by its 'pipe_parallel_size'".
 std::string told_format(const RecognizedFile& file);

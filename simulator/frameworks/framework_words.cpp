@@ -120,6 +120,22 @@ std::vector<FrameworkWord> rows_of(const ConfigNode* rows, const std::string& li
   return words;
 }
 
+ModelFlavor flavor_in(const ConfigNode& row, Diagnostics& diagnostics) {
+  MappingReader reader(row, "models", diagnostics);
+  ModelFlavor flavor;
+  flavor.module = reader.optional_name("of");
+  flavor.flavor = reader.required_text("theirs");
+  flavor.ours = reader.required_text("ours");
+  flavor.without_mtp = !reader.optional_flag("mtp").value_or(true);
+  flavor.attention = reader.optional_name("attention");
+  flavor.lacks = reader.optional_name("lacks");
+  if (const std::optional<MappingReader> changes = reader.optional_mapping("changes")) {
+    flavor.changes = changes->node();
+  }
+  reader.finish();
+  return flavor;
+}
+
 std::vector<VocabularySize> sizes_of(std::optional<MappingReader> mapping) {
   std::vector<VocabularySize> sizes;
   if (mapping) {
@@ -133,7 +149,7 @@ std::vector<VocabularySize> sizes_of(std::optional<MappingReader> mapping) {
 // A value by the row's table; one that it does not have stays as it is.
 void translate(const FrameworkWord& word, Setting& setting) {
   if (const ConfigNode* const present = value_for(word.values, setting.value.text)) {
-    setting.value.text = present->text;
+    setting.value.text = present->kind == ConfigNode::Kind::kNull ? "null" : present->text;
     setting.value.quoted = present->quoted;
   }
 }
@@ -165,6 +181,11 @@ FrameworkWords::FrameworkWords(const ConfigNode& root) {
   (void)reader.take_required("read_from");
   words_ = rows_of(reader.take_required("words"), "words", diagnostics);
   programs_ = rows_of(reader.take("programs"), "programs", diagnostics);
+  if (const ConfigNode* const rows = reader.take("models")) {
+    for (const ConfigNode& row : rows->items) {
+      models_.push_back(flavor_in(row, diagnostics));
+    }
+  }
   vocabularies_ = sizes_of(reader.optional_mapping("vocabularies"));
   own_vocabularies_ = sizes_of(reader.optional_mapping("own_vocabularies"));
   reader.finish();

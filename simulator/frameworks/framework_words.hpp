@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "frameworks/known_model.hpp"
 #include "frameworks/setting.hpp"
 #include "frameworks/setting_reader.hpp"
 #include "stepcast/hardware/data_root.hpp"
@@ -68,6 +69,7 @@ class FrameworkWords {
   // What a program that a script launches is, by the name of its file; null if no row says.
   [[nodiscard]] const FrameworkWord* program(std::string_view file) const;
   [[nodiscard]] const std::vector<VocabularySize>& vocabularies() const { return vocabularies_; }
+  [[nodiscard]] const std::vector<ModelFlavor>& models() const { return models_; }
   // Of tokenizers by their type, to which a file adds tokens of its own.
   [[nodiscard]] const std::vector<VocabularySize>& own_vocabularies() const {
     return own_vocabularies_;
@@ -104,6 +106,7 @@ class FrameworkWords {
 
   std::vector<FrameworkWord> words_;
   std::vector<FrameworkWord> programs_;
+  std::vector<ModelFlavor> models_;
   std::vector<VocabularySize> vocabularies_;
   std::vector<VocabularySize> own_vocabularies_;
 };

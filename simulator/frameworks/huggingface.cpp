@@ -21,13 +21,9 @@ ImportedExperiment import_by(TrainerDoor door, const ImportInput& input) {
 
 }  // namespace
 
-std::string_view huggingface_door(std::string_view text, const std::string& file) {
-  try {
-    const std::optional<TrainerDoor> door = trainer_door(text, file);
-    return door ? name_of(*door) : std::string_view{};
-  } catch (const ConfigError&) {
-    return {};  // neither YAML nor JSON that can be read
-  }
+std::string_view huggingface_door(const ReadText& read) {
+  const std::optional<TrainerDoor> door = trainer_door(read);
+  return door ? name_of(*door) : std::string_view{};
 }
 
 ImportedExperiment import_deepspeed(const ImportInput& input) {

@@ -14,12 +14,15 @@
 // scripts may do anything with their arguments, and Python is scanned and not run.
 #pragma once
 
+#include <string_view>
+
 #include "frameworks/imported_experiment.hpp"
+#include "frameworks/read_text.hpp"
 
 namespace stepcast {
 
 // The name above under which a text is imported; empty where it is none of these files.
-std::string_view huggingface_door(std::string_view text, const std::string& file);
+std::string_view huggingface_door(const ReadText& read);
 
 ImportedExperiment import_deepspeed(const ImportInput& input);
 ImportedExperiment import_accelerate(const ImportInput& input);

@@ -5,12 +5,14 @@
 #include <array>
 #include <utility>
 
+#include "frameworks/job_size.hpp"
 #include "frameworks/known_model.hpp"
+#include "frameworks/read_text.hpp"
 #include "frameworks/vocabulary_range.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/config_yaml.hpp"
-#include "stepcast/experiment/experiment.hpp"
+#include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/plan/written_input.hpp"
 
 namespace stepcast {
@@ -247,7 +249,7 @@ class Assembly {
              "give --gpu and --nodes, here or to the command that takes this file");
       return;
     }
-    const std::int64_t usual = usual_gpus_per_node(gpu, input_.data, {"--gpu", 0, 0});
+    const std::int64_t usual = usual_node(gpu, input_);
     const std::int64_t per_node = parts_.gpus_per_node.value_or(gpus_of_node(usual));
     writer.begin("cluster");
     writer.field("gpu", gpu);
@@ -412,7 +414,17 @@ std::vector<std::string> lines_of(const ImportedExperiment& imported, const std:
 
 }  // namespace
 
-void check_import(const ImportedExperiment& imported, const ImportInput& input) {
+ConfigNode yaml_of(const ImportInput& input) {
+  const bool read = input.document != nullptr && !is_json_text(input.text);
+  return read ? *input.document : parse_config(input.text, input.file);
+}
+
+ConfigNode data_of(const ImportInput& input) {
+  return input.document != nullptr ? *input.document : parse_data(input.text, input.file);
+}
+
+void check_import(const ImportedExperiment& imported, const ImportInput& input,
+                  ProfileCache& profiles) {
   ConfigNode root = imported.experiment;
   if (root.find("cluster") == nullptr) {
     return;
@@ -425,7 +437,7 @@ void check_import(const ImportedExperiment& imported, const ImportInput& input) 
     }
   }
   put_missing(root, std::make_shared<const std::string>(input.file));
-  (void)read_experiment(root, {}, input.data);
+  (void)read_experiment(root, {}, profiles);
 }
 
 std::optional<std::string> text_beside(const ImportInput& input, const std::string& name) {

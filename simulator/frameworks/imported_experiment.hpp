@@ -12,7 +12,9 @@
 // an import takes as --set does; exports write them (exported_file.hpp).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,21 +26,31 @@
 
 namespace stepcast {
 
+class ProfileCache;
+
 // What an import is given. Texts beside `text` are read from `folder`, which is empty for standard
 // input.
 struct ImportInput {
   std::string text;
   std::string file;  // as messages call it
+  // What stands in `text`, where it is data that has been read already.
+  std::shared_ptr<const ConfigNode> document;
   std::filesystem::path folder;
   std::vector<std::string> overrides;  // in the framework's own words: key=value
   // Each counts before what the file says, in its own words or in an export's comments.
-  std::string gpu;                    // a GPU's name; empty: not given
+  std::string gpu;  // a GPU's name; empty: not given
+  // GPUs of its usual node, where its profile has been read already.
+  std::optional<std::int64_t> gpus_per_node;
   std::optional<std::int64_t> nodes;  // not given: from the file's number of GPUs
   std::string software;               // instead of the framework's usual set; empty: not given
   std::string release;                // of which time the framework is; empty: read off the file
   UnknownSettings unknown = UnknownSettings::kRefused;
   DataRoot data;
 };
+
+// What stands in the text, as YAML, and as JSON where it is that. Throw ConfigError.
+ConfigNode yaml_of(const ImportInput& input);
+ConfigNode data_of(const ImportInput& input);
 
 // The text of a file that lies beside the one that is read, or at most three folders above, if it
 // is there; of `name`, which may be a path on the machine that launches it, the last part alone is
@@ -88,7 +100,8 @@ ImportedExperiment assembled(FrameworkReader& settings, FrameworkExperiment part
 // Reads the experiment as `stepcast project` does. Throws ConfigError with each problem at the
 // place in the framework's file from which the key came, or at the file as a whole. An import
 // without a cluster is none yet and passes.
-void check_import(const ImportedExperiment& imported, const ImportInput& input);
+void check_import(const ImportedExperiment& imported, const ImportInput& input,
+                  ProfileCache& profiles);
 
 // The file that `stepcast project` takes, with remarks as comments.
 std::string to_yaml(const ImportedExperiment& imported, const std::string& file);

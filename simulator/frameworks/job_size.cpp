@@ -8,9 +8,14 @@
 
 namespace stepcast {
 
+std::int64_t usual_node(const std::string& gpu, const ImportInput& input) {
+  const bool known = input.gpus_per_node && gpu == input.gpu;
+  return known ? *input.gpus_per_node : usual_gpus_per_node(gpu, input.data, {"--gpu", 0, 0});
+}
+
 std::int64_t gpus_per_node(const ImportInput& input) {
   constexpr std::int64_t kUsual = 8;
-  return input.gpu.empty() ? kUsual : usual_gpus_per_node(input.gpu, input.data, {"--gpu", 0, 0});
+  return input.gpu.empty() ? kUsual : usual_node(input.gpu, input);
 }
 
 std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
@@ -49,7 +54,7 @@ std::optional<std::int64_t> cluster_gpus(const ImportInput& input,
     name = name.empty() && kept.starts_with(kKeptGpu) ? kept.substr(kKeptGpu.size()) : name;
   }
   if (!gpus_per_node && !name.empty()) {
-    gpus_per_node = usual_gpus_per_node(name, input.data, {"--gpu", 0, 0});
+    gpus_per_node = usual_node(name, input);
   }
   const std::optional<std::int64_t> count = input.nodes ? input.nodes : nodes;
   constexpr std::int64_t kMost = 1 << 24;

@@ -13,6 +13,9 @@
 
 namespace stepcast {
 
+// GPUs of a usual node of the GPU of that name.
+std::int64_t usual_node(const std::string& gpu, const ImportInput& input);
+
 // GPUs of a node, by what was given beside the file; 8 where nothing was.
 std::int64_t gpus_per_node(const ImportInput& input);
 

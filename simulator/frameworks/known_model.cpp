@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <initializer_list>
 #include <utility>
 
 #include "stepcast/experiment/experiment.hpp"
@@ -13,8 +14,8 @@ namespace {
 
 std::string without_mtp_name(const std::string& name) { return name + "_without_mtp"; }
 
-ModelSpec read_changed(const std::filesystem::path& file, std::string_view changes) {
-  const ConfigNode root = changed(load_config(file), parse_config(changes, "the flavor's table"));
+ModelSpec read_changed(const std::filesystem::path& file, const ConfigNode& changes) {
+  const ConfigNode root = changed(load_config(file), changes);
   Diagnostics diagnostics;
   MappingReader reader(root, "model", diagnostics);
   ModelSpec model = read_model(reader);
@@ -57,16 +58,18 @@ ModelSpec without_mtp(ModelSpec model) {
 }
 
 ModelSpec model_of(const ModelFlavor& flavor, const DataRoot& data) {
-  const std::filesystem::path file = data.models() / (std::string(flavor.ours) + ".yaml");
-  ModelSpec model = flavor.changes.empty() ? load_model(file) : read_changed(file, flavor.changes);
+  const std::filesystem::path file = data.models() / (flavor.ours + ".yaml");
+  ModelSpec model =
+      flavor.changes.entries.empty() ? load_model(file) : read_changed(file, flavor.changes);
   return flavor.without_mtp && model.mtp_layers > 0 ? without_mtp(std::move(model)) : model;
 }
 
 const ModelFlavor* flavor_of(std::span<const ModelFlavor> flavors, const std::string& shipped,
                              const std::string& name) {
   const auto found = std::find_if(flavors.begin(), flavors.end(), [&](const ModelFlavor& row) {
-    return row.without_mtp ? name == without_mtp_name(std::string(row.ours))
-                           : row.changes.empty() && row.ours == shipped;
+    return row.without_mtp ? name == without_mtp_name(row.ours)
+
+                           : row.changes.entries.empty() && row.ours == shipped;
   });
   return found == flavors.end() ? nullptr : &*found;
 }
@@ -108,19 +111,29 @@ std::optional<KeptModel> kept_model(const ImportInput& input) {
   return kept;
 }
 
-bool same_shape(const ModelSpec& a, const ModelSpec& b) { return shape_text(a) == shape_text(b); }
+// Writing a model takes longer than reading it, and most models differ in these.
+bool same_shape(const ModelSpec& a, const ModelSpec& b) {
+  return a.hidden == b.hidden && a.layers == b.layers && a.vocabulary == b.vocabulary &&
+         shape_text(a) == shape_text(b);
+}
 
 namespace {
 
-// Files of models that may have the width of `model`, in the order of names: parsing every model
-// takes longer than all the rest of an import, and a file without the digits of the width is
-// another model.
-std::vector<std::filesystem::path> files_of_width(const ModelSpec& model, const DataRoot& data) {
-  const std::string width = std::to_string(model.hidden);
+// Whether the text of a file has the digits of all of them.
+bool has_counts(const std::filesystem::path& file, std::initializer_list<std::int64_t> counts) {
+  const std::string text = read_file(file);
+  return std::ranges::all_of(counts, [&text](std::int64_t count) {
+    return text.find(std::to_string(count)) != std::string::npos;
+  });
+}
+
+// Files of models that may have these counts, in the order of names: parsing every model takes
+// longer than all the rest of an import, and a file without the digits of one is another model.
+std::vector<std::filesystem::path> files_with(std::initializer_list<std::int64_t> counts,
+                                              const DataRoot& data) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(data.models())) {
-    if (entry.path().extension() == ".yaml" &&
-        read_file(entry.path()).find(width) != std::string::npos) {
+    if (entry.path().extension() == ".yaml" && has_counts(entry.path(), counts)) {
       files.push_back(entry.path());
     }
   }
@@ -145,7 +158,7 @@ bool same_sizes(const ModelSpec& a, const ModelSpec& b) {
 
 std::optional<ModelSpec> shipped_of_sizes(const ModelSpec& model, const DataRoot& data) {
   std::optional<ModelSpec> first;
-  for (const std::filesystem::path& file : files_of_width(model, data)) {
+  for (const std::filesystem::path& file : files_with({model.hidden}, data)) {
     ModelSpec shipped = load_model(file);
     if (!same_sizes(shipped, model)) {
       continue;
@@ -160,16 +173,16 @@ std::optional<ModelSpec> shipped_of_sizes(const ModelSpec& model, const DataRoot
 
 std::string known_model(const ModelSpec& model, const std::string& preferred,
                         const DataRoot& data) {
-  const std::string width = std::to_string(model.hidden);
   const auto is_same = [&](const std::filesystem::path& file) {
     return same_shape(load_model(file), model);
   };
   const std::filesystem::path wanted = data.models() / (preferred + ".yaml");
-  if (!preferred.empty() && std::filesystem::exists(wanted) &&
-      read_file(wanted).find(width) != std::string::npos && is_same(wanted)) {
+  if (!preferred.empty() && std::filesystem::exists(wanted) && has_counts(wanted, {model.hidden}) &&
+      is_same(wanted)) {
     return preferred;
   }
-  const std::vector<std::filesystem::path> files = files_of_width(model, data);
+  const std::vector<std::filesystem::path> files =
+      files_with({model.hidden, model.vocabulary}, data);
   const auto found = std::find_if(files.begin(), files.end(), is_same);
   return found == files.end() ? std::string{} : found->stem().string();
 }

@@ -18,16 +18,16 @@
 
 namespace stepcast {
 
-// A row names a model of `configs/models`, what the framework's model has otherwise, and where the
-// framework says so. A name that has no row is refused by the readers.
+// A row of a framework's table names a model of `configs/models`, what the framework's model has
+// otherwise, and where the framework says so. A name that has no row is refused by the readers.
 struct ModelFlavor {
-  std::string_view module;       // torchtitan's "llama3"; empty where a name is enough
-  std::string_view flavor;       // "70B"
-  std::string_view ours;         // in configs/models
-  std::string_view changes{};    // of that file, as YAML
-  bool without_mtp = false;      // the framework trains it without multi-token prediction
-  std::string_view lacks{};      // what the framework's model has that ours has not, as a remark
-  std::string_view attention{};  // the framework's word for the kernel that the flavor names
+  std::string module;        // torchtitan's "llama3"; empty where a name is enough
+  std::string flavor;        // "70B"
+  std::string ours;          // in configs/models
+  ConfigNode changes;        // of that file, a mapping; null: none
+  bool without_mtp = false;  // the framework trains it without multi-token prediction
+  std::string lacks;         // what the framework's model has that ours has not, as a remark
+  std::string attention;     // the framework's word for the kernel that the flavor names
 };
 
 // Null if there is none.

@@ -17,10 +17,10 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "frameworks/exported_file.hpp"
+#include "frameworks/framework_words.hpp"
 #include "frameworks/imported_experiment.hpp"
 #include "frameworks/known_model.hpp"
 #include "frameworks/setting_reader.hpp"
@@ -36,9 +36,10 @@ FrameworkExperiment read_maxtext(FrameworkReader& settings, const ImportInput& i
 
 // The model of a configuration: a name, and widths that stand beside it. Empty, with an error,
 // where the name is not known.
-std::optional<KeptModel> read_maxtext_model(FrameworkReader& settings, const ImportInput& input);
+std::optional<KeptModel> read_maxtext_model(FrameworkReader& settings, const FrameworkWords& words,
+                                            const ImportInput& input);
 
-// Its models, by model_name.
-std::span<const ModelFlavor> maxtext_models();
+// The words of configs/frameworks/maxtext.yaml.
+FrameworkWords maxtext_words(const DataRoot& data);
 
 }  // namespace stepcast

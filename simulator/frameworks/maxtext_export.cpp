@@ -2,7 +2,6 @@
 #include <numeric>
 
 #include "frameworks/maxtext.hpp"
-#include "frameworks/maxtext_words.hpp"
 #include "frameworks/written_text.hpp"
 #include "stepcast/base/units_text.hpp"
 
@@ -23,6 +22,7 @@ class MaxTextFile {
   explicit MaxTextFile(const ExportInput& input)
       : experiment_(input.experiment),
         plan_(input.plan),
+        words_(maxtext_words(input.data)),
         out_(": ", "MaxText: python3 -m maxtext.trainers.pre_train.train FILE, on " +
                        std::to_string(plan_.world()) + " GPUs.") {}
 
@@ -47,7 +47,7 @@ class MaxTextFile {
  private:
   void write_model() {
     const ModelFlavor* known =
-        flavor_of(maxtext_models(), experiment_.named.model, experiment_.model.name);
+        flavor_of(words_.models(), experiment_.named.model, experiment_.model.name);
     if (known != nullptr) {
       out_.text("model_name", known->flavor);
       return;
@@ -76,11 +76,14 @@ class MaxTextFile {
 
   void write_precision() {
     const std::string_view dtype = name(experiment_.training.dtype);
-    const Word* const known = row_with(kMaxTextQuantizations, &Word::ours, dtype);
-    if (known == nullptr) {
+    if (experiment_.training.dtype == Dtype::kBf16) {
+      return;  // what runs where nothing is said
+    }
+    const std::string known = words_.theirs_of("quantization", dtype);
+    if (!known.empty()) {
+      out_.text("quantization", known);
+    } else {
       out_.note("MaxText does not train in " + std::string(dtype) + "; this is bf16.");
-    } else if (!known->theirs.empty()) {
-      out_.text("quantization", known->theirs);
     }
   }
 
@@ -171,6 +174,7 @@ class MaxTextFile {
 
   const Experiment& experiment_;
   const ParallelPlan& plan_;
+  FrameworkWords words_;
   KeyLines out_;
 };
 

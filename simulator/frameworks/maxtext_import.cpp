@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "frameworks/imported_experiment.hpp"
 #include "frameworks/job_size.hpp"
@@ -173,13 +174,22 @@ class MeshReader {
   std::int64_t given_ranks_;
 };
 
+// A value as if nobody had written it: what is wrong with it is told at the key that it came from.
+ConfigNode without_place(ConfigNode value) {
+  static_cast<ConfigPlace&>(value) = {};
+  for (ConfigNode& item : value.items) {
+    item = without_place(std::move(item));
+  }
+  return value;
+}
+
 class MaxTextReader {
  public:
   MaxTextReader(FrameworkReader& settings, const ImportInput& input)
-      : settings_(settings), input_(input) {}
+      : settings_(settings), input_(input), words_(maxtext_words(input.data)) {}
 
   FrameworkExperiment experiment() {
-    if (std::optional<KeptModel> read = read_maxtext_model(settings_, input_)) {
+    if (std::optional<KeptModel> read = read_maxtext_model(settings_, words_, input_)) {
       knows_layers_ = read->knows_layers;
       parts_.model_name = read->model.name;
       parts_.model = std::move(read->model);
@@ -189,7 +199,8 @@ class MaxTextReader {
     parts_.training = training();
     parts_.plan = plan();
     read_software();
-    leave_out_maxtext_keys(settings_, parts_.model ? parts_.model->attention : AttentionSpec{});
+    leave_out_maxtext_keys(settings_, words_,
+                           parts_.model ? parts_.model->attention : AttentionSpec{});
     parts_.gpus = mesh_.gpus();
     return std::move(parts_);
   }
@@ -294,34 +305,33 @@ class MaxTextReader {
     return writer.take();
   }
 
-  std::string_view dtype() {
+  std::string dtype() {
     const std::string given = settings_.text("quantization", "training.dtype").value_or("");
-    const Word* const known = row_with(kMaxTextQuantizations, &Word::theirs, given);
-    if (known == nullptr) {
+    if (given.empty()) {
+      return "bf16";
+    }
+    const std::optional<std::string> known = words_.ours_of("quantization", given);
+    if (!known) {
       settings_.error("quantization", "is '" + given.substr(0, 60) +
                                           "', which is not supported; fp8, te_mxfp8, te_nvfp4 and "
                                           "none are");
-      return "bf16";
     }
-    return known->ours;
+    return known.value_or("bf16");
   }
 
   void write_recompute(ConfigWriter& writer) {
-    const std::string policy = settings_.text_or("remat_policy", "training.recompute", "full");
-    const auto* const known = std::ranges::find_if(
-        kMaxTextPolicies, [&](std::string_view policies) { return is_among(policies, policy); },
-        &MaxTextRemat::policies);
-    if (known == kMaxTextPolicies.end()) {
-      settings_.error("remat_policy", "is '" + policy.substr(0, 60) + "', which is not known here");
+    constexpr std::string_view kKey = "remat_policy";
+    const std::string policy = settings_.text_or(kKey, "training.recompute", "full");
+    const ConfigNode* const known = words_.switches_of(kKey, policy);
+    if (known == nullptr) {
+      settings_.error(kKey, "is '" + policy.substr(0, 60) + "', which is not known here");
       return;
     }
-    writer.field("recompute", known->recompute);
-    if (!known->modules.empty()) {
-      writer.field("recompute_modules",
-                   parse_config("a: " + std::string(known->modules), "").entries.front().value);
+    for (const ConfigEntry& entry : known->entries) {
+      writer.field(entry.key, without_place(entry.value));
     }
-    if (!known->left_out.empty()) {
-      settings_.leave_out("remat_policy", policy, std::string(known->left_out));
+    if (std::string note = words_.nearest_note(kKey, policy); !note.empty()) {
+      settings_.leave_out(kKey, policy, std::move(note));
     }
   }
 
@@ -472,6 +482,7 @@ class MaxTextReader {
 
   FrameworkReader& settings_;
   const ImportInput& input_;
+  FrameworkWords words_;
   FrameworkExperiment parts_;
   bool knows_layers_ = true;
   MaxTextMesh mesh_;

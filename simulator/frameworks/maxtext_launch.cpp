@@ -84,7 +84,7 @@ std::vector<Setting> named_settings(const LaunchCommand& command, const ImportIn
 
 MaxTextLaunch read_maxtext_launch(const ImportInput& input) {
   if (form_of(input.text, input.file) != TextForm::kShell) {
-    return {maxtext_settings(parse_config(input.text, input.file), input.folder, 0), {}, {}};
+    return {maxtext_settings(yaml_of(input), input.folder, 0), {}, {}};
   }
   LaunchCommand command = launched_script(kMaxTextProgram, input).command;
   MaxTextLaunch file{named_settings(command, input), std::move(command.doubts),

@@ -76,7 +76,7 @@ class VariableReader {
 ConfigNode root_of(const ImportInput& input) {
   // What can be read strictly is, for its messages; one with anchors or repeated keys as it is.
   if (input.text.find(kTestArguments) == std::string::npos) {
-    return parse_config(input.text, input.file);
+    return yaml_of(input);
   }
   return read_open_yaml(input.text, std::make_shared<const std::string>(input.file));
 }

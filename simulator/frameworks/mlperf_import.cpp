@@ -15,58 +15,6 @@
 namespace stepcast {
 namespace {
 
-// Variables and the fields that they set, of conf/*.yaml beside the files, which hand the variables
-// to NeMo: Llama 2's configurations have short names, Llama 3.1's long ones. Those of AMD's first
-// submissions of Llama 3.1 8B come last.
-constexpr auto kVariables = std::to_array<Word>({
-    {"TENSOR_MODEL_PARALLEL", "tensor_model_parallel_size"},
-    {"TP", "tensor_model_parallel_size"},
-    {"PIPELINE_MODEL_PARALLEL", "pipeline_model_parallel_size"},
-    {"PP", "pipeline_model_parallel_size"},
-    {"INTERLEAVED_PIPELINE", "virtual_pipeline_model_parallel_size"},
-    {"CONTEXT_PARALLEL", "context_parallel_size"},
-    {"CP", "context_parallel_size"},
-    {"CP_COMM_TYPE", "cp_comm_type"},
-    {"EXPERT_PARALLEL", "expert_model_parallel_size"},
-    {"EXPERT_TENSOR_PARALLEL", "expert_tensor_parallel_size"},
-    {"PIPELINE_LAYOUT", "pipeline_model_parallel_layout"},
-    {"ASYM_PP_EMBED", "account_for_embedding_in_pipeline_split"},
-    {"ASYM_PP_LOSS", "account_for_loss_in_pipeline_split"},
-    {"SEQ_PARALLEL", "sequence_parallel"},
-    {"SP", "sequence_parallel"},
-    {"MICRO_BATCH_SIZE", "micro_batch_size"},
-    {"MBS", "micro_batch_size"},
-    {"RECOMPUTE_MODULES", "recompute_modules"},
-    {"RECOMPUTE_GRANULARITY", "recompute_granularity"},
-    {"RECOMPUTE_METHOD", "recompute_method"},
-    {"RECOMPUTE_NUM_LAYERS", "recompute_num_layers"},
-    {"TP_COMM_OVERLAP", "tp_comm_overlap"},
-    {"OVERLAP_GRAD_REDUCE", "overlap_grad_reduce"},
-    {"DDP_OVERLAP_GRAD_REDUCE", "overlap_grad_reduce"},
-    {"OVERLAP_PARAM_GATHER", "overlap_param_gather"},
-    {"DDP_OVERLAP_PARAM_GATHER", "overlap_param_gather"},
-    {"OVERLAP_PARAM_GATHER_WITH_OPTIM_STEP", "overlap_param_gather_with_optimizer_step"},
-    {"OVERLAP_MOE_EXPERT_PARALLEL_COMM", "overlap_moe_expert_parallel_comm"},
-    {"DEFER_EMBEDDING_WGRAD_COMPUTE", "defer_embedding_wgrad_compute"},
-    {"USE_DIST_OPTIMIZER", "use_distributed_optimizer"},
-    {"USE_DISTRIBUTED_OPTIMIZER", "use_distributed_optimizer"},
-    {"BUCKET_SIZE", "ddp_bucket_size"},
-    {"FP8_PARAM_GATHER", "fp8_param_gather"},
-    {"FP8_DPA", "fp8_dot_product_attention"},
-    {"FP8_ACT", "activation_func_fp8_input_store"},
-    {"FP8_ACTIVATION", "activation_func_fp8_input_store"},
-    {"CPU_OFFLOADING", "cpu_offloading"},
-    {"OVERWRITTEN_NUM_LAYERS", "num_layers"},
-    {"MAX_SEQLEN", "seq_length"},
-    {"ENCODER_SEQ_LENGTH", "seq_length"},
-    {"CE_FUSION_IMPL", "cross_entropy_fusion_impl"},
-    {"DGXNNODES", "nnodes"},
-    {"DGXNGPU", "nproc_per_node"},
-    {"NNODES", "nnodes"},
-    {"GPUS_PER_NODE", "nproc_per_node"},
-    {"GBS", "global_batch_size"},
-});
-
 struct MlperfModel {
   std::string_view part;  // of a path or a file's name
   std::string_view ours;
@@ -177,7 +125,8 @@ NamedShape shape_of_name(const std::string& name) {
 
 class MlperfFile {
  public:
-  explicit MlperfFile(const ImportInput& input) : input_(input) {
+  explicit MlperfFile(const ImportInput& input)
+      : input_(input), words_(load_framework_words(input.data, "mlperf")) {
     const ShellSources sources = [&](const std::string& name) { return sourced(name); };
     script_ = run_script(input.text, input.file, shell_assignments(input.overrides), sources);
     name_ = std::filesystem::path(input.file).filename().string();
@@ -186,14 +135,17 @@ class MlperfFile {
 
   std::vector<Setting> settings() {
     NamedShape shape = shape_of_name(name_);
-    for (const Word& entry : kVariables) {
-      if (std::string value = variable(entry.theirs); !value.empty()) {
-        const bool none = entry.ours == "virtual_pipeline_model_parallel_size" &&
-                          (value == "0" || value == "null");
-        shape.settings.push_back(
-            text_setting(std::string(entry.ours), none ? "null" : value,
-                         {std::string(entry.theirs) + " of " + input_.file, 0, 0}));
+    std::vector<Setting> stated;
+    for (const FrameworkWord& row : words_.words()) {
+      for (const std::string& name : row.theirs) {
+        if (std::string value = variable(name); !value.empty()) {
+          stated.push_back(
+              text_setting(name, std::move(value), {name + " of " + input_.file, 0, 0}));
+        }
       }
+    }
+    for (Setting& setting : words_.as_fields(std::move(stated))) {
+      shape.settings.push_back(std::move(setting));
     }
     minibs_ = variable("MINIBS").empty() ? shape.minibs : variable("MINIBS");
     read_precision(shape.settings);
@@ -226,8 +178,7 @@ class MlperfFile {
     std::vector<std::string> names;
     for (const auto& variable : script_.variables) {
       const std::string& name = variable.first;
-      const bool known =
-          is_among(kRead, name) || row_with(kVariables, &Word::theirs, name) != nullptr;
+      const bool known = is_among(kRead, name) || words_.word(name) != nullptr;
       if (!known) {
         names.push_back(name);
       }
@@ -287,6 +238,7 @@ class MlperfFile {
   }
 
   const ImportInput& input_;
+  FrameworkWords words_;
   ShellScript script_;
   std::string name_;
   std::string places_;  // where a model's name may stand

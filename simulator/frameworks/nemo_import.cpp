@@ -83,7 +83,7 @@ NemoFile read_nemo_file(const ImportInput& input) {
     case TextForm::kPython:
       return {read_nemo_recipe(input), {}, {}};
     default:
-      return {flat_settings(parse_config(input.text, input.file), {}), {}, {}};
+      return {flat_settings(yaml_of(input), {}), {}, {}};
   }
 }
 

@@ -16,6 +16,7 @@
 #include "frameworks/megatron_core.hpp"
 #include "frameworks/primus_import.hpp"
 #include "frameworks/torchtitan.hpp"
+#include "frameworks/torchtitan_words.hpp"
 #include "frameworks/words.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/config/config_writer.hpp"
@@ -71,7 +72,8 @@ std::vector<Setting> torchtitan_preset(const PrimusConfig& config, const ImportI
   name.resize(name.size() - (eight_bits ? kEightBits.size() : 0));
   const std::size_t last = name.rfind('_');
   const std::string module = name.substr(0, std::min(name.find('.'), last));
-  const auto flavors = torchtitan_flavors();
+  const FrameworkWords words = torchtitan_words(input.data);
+  const std::vector<ModelFlavor>& flavors = words.models();
   const auto row = std::find_if(flavors.begin(), flavors.end(), [&](const ModelFlavor& flavor) {
     return flavor.module == module && last != std::string::npos &&
            ascii::lower_case(flavor.flavor) == name.substr(last + 1);
@@ -80,7 +82,7 @@ std::vector<Setting> torchtitan_preset(const PrimusConfig& config, const ImportI
     refuse_model(config, input);
   }
   std::vector<Setting> settings = {text_setting("model.name", module, where),
-                                   text_setting("model.flavor", std::string(row->flavor), where)};
+                                   text_setting("model.flavor", row->flavor, where)};
   const std::string converters =
       eight_bits ? "primus_turbo,quantize.linear.float8" : "primus_turbo";
   settings.push_back(text_setting("model.converters", converters, where));
@@ -122,9 +124,10 @@ std::string maxtext_model_name(const PrimusConfig& config, const ImportInput& in
     return std::string(kSmallDeepSeek.value);
   }
   const std::string shipped = shipped_model(config.model, input.data);
-  for (const ModelFlavor& row : maxtext_models()) {
+  const FrameworkWords words = maxtext_words(input.data);
+  for (const ModelFlavor& row : words.models()) {
     if (!shipped.empty() && row.ours == shipped) {
-      return std::string(row.flavor);
+      return row.flavor;
     }
   }
   refuse_model(config, input);

@@ -25,7 +25,7 @@ class PrimusReader {
       : input_(input), variables_(shell_assignments(input.overrides)) {}
 
   PrimusConfig config() {
-    ConfigNode root = parse_config(input_.text, input_.file);
+    ConfigNode root = yaml_of(input_);
     expand(root);
     const ConfigNode* modules = root.find("modules");
     const ConfigNode* trainer = modules == nullptr ? nullptr : module_of(*modules);
@@ -39,8 +39,10 @@ class PrimusReader {
     config.module = stem(text_of(*trainer, "config", "pre_trainer"));
     config.model = stem(text_of(*trainer, "model", ""));
     config.settings = leaf_overrides(*trainer);
-    for (Setting& setting : override_settings(input_.overrides, megatron_words(input_.data))) {
-      config.settings.push_back(std::move(setting));
+    if (!input_.overrides.empty()) {  // whose table is long
+      for (Setting& setting : override_settings(input_.overrides, megatron_words(input_.data))) {
+        config.settings.push_back(std::move(setting));
+      }
     }
     read_presets(config);
     diagnostics_.throw_if_any();

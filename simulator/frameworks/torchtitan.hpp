@@ -45,7 +45,4 @@ struct TorchtitanJob {
 FrameworkExperiment read_torchtitan(FrameworkReader& settings, const TorchtitanJob& job,
                                     const ImportInput& input);
 
-// The models of torchtitan, by module and flavor.
-std::span<const ModelFlavor> torchtitan_flavors();
-
 }  // namespace stepcast

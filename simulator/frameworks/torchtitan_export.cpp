@@ -4,6 +4,7 @@
 #include "frameworks/torchtitan.hpp"
 #include "frameworks/torchtitan_pipeline.hpp"
 #include "frameworks/torchtitan_words.hpp"
+#include "frameworks/words.hpp"
 #include "frameworks/written_text.hpp"
 #include "stepcast/base/units_text.hpp"
 
@@ -35,6 +36,7 @@ class TorchtitanFile {
   explicit TorchtitanFile(const ExportInput& input)
       : experiment_(input.experiment),
         plan_(input.plan),
+        words_(torchtitan_words(input.data)),
         out_(" = ", "torchtitan, as of the autumn of 2025: NGPU=" + std::to_string(plan_.world()) +
                         " GPUs in all. torchrun ... -m torchtitan.train --job.config_file FILE") {}
 
@@ -59,7 +61,7 @@ class TorchtitanFile {
  private:
   void write_model() {
     const ModelFlavor* flavor =
-        flavor_of(torchtitan_flavors(), experiment_.named.model, experiment_.model.name);
+        flavor_of(words_.models(), experiment_.named.model, experiment_.model.name);
     out_.section("model");
     if (flavor == nullptr) {
       out_.note("torchtitan has no such flavor: register one with the widths of this model.");
@@ -185,7 +187,8 @@ class TorchtitanFile {
 
   void write_dispatcher() {
     const Dispatcher dispatcher = plan_.exchange.dispatcher;
-    const std::string_view backend = theirs_of(kTorchtitanBackends, name(dispatcher));
+    const std::string backend =
+        words_.theirs_of("parallelism.expert_parallel_comm_backend", name(dispatcher));
     if (backend.empty()) {
       out_.note("torchtitan has no dispatcher " + std::string(name(dispatcher)) + ".");
     } else if (dispatcher != Dispatcher::kAllToAll) {
@@ -243,6 +246,7 @@ class TorchtitanFile {
 
   const Experiment& experiment_;
   const ParallelPlan& plan_;
+  FrameworkWords words_;
   KeyLines out_;
 };
 

@@ -13,6 +13,7 @@
 #include "frameworks/text_form.hpp"
 #include "frameworks/torchtitan.hpp"
 #include "frameworks/torchtitan_launch.hpp"
+#include "frameworks/torchtitan_words.hpp"
 #include "frameworks/words.hpp"
 #include "stepcast/base/text_list.hpp"
 
@@ -284,8 +285,7 @@ bool counts_tokens(const std::vector<Setting>& settings) {
   });
 }
 
-bool is_module(std::string_view name) {
-  const auto flavors = torchtitan_flavors();
+bool is_module(const std::vector<ModelFlavor>& flavors, std::string_view name) {
   return std::any_of(flavors.begin(), flavors.end(),
                      [name](const ModelFlavor& row) { return row.module == name; });
 }
@@ -305,16 +305,17 @@ std::string module_of(const std::string& said, const ImportInput& input,
   if (!said.empty()) {
     return said;
   }
-  if (std::string folder = folder_name(input.folder); is_module(folder)) {
+  const FrameworkWords words = torchtitan_words(input.data);
+  if (std::string folder = folder_name(input.folder); is_module(words.models(), folder)) {
     return folder;
   }
   if (std::filesystem::path(input.file).filename() == "config_registry.py" &&
       !input.folder.empty()) {
     return folder_name(input.folder);
   }
-  for (const ModelFlavor& row : torchtitan_flavors()) {
-    if (function.starts_with(std::string(row.module) + "_")) {
-      return std::string(row.module);
+  for (const ModelFlavor& row : words.models()) {
+    if (function.starts_with(row.module + "_")) {
+      return row.module;
     }
   }
   return "llama3";

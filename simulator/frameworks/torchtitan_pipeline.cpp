@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "frameworks/torchtitan_words.hpp"
+#include "frameworks/words.hpp"
 #include "stepcast/plan/stage_layout.hpp"
 
 namespace stepcast {

@@ -46,7 +46,7 @@ std::string key(std::string_view ours) {
 class TorchtitanReader {
  public:
   TorchtitanReader(FrameworkReader& settings, const TorchtitanJob& job, const ImportInput& input)
-      : settings_(settings), job_(job), input_(input) {}
+      : settings_(settings), job_(job), input_(input), words_(torchtitan_words(input.data)) {}
 
   FrameworkExperiment experiment() {
     read_model();
@@ -57,7 +57,7 @@ class TorchtitanReader {
     parts_.plan = plan();
     read_software();
     check_precision();
-    leave_out_torchtitan_keys(settings_);
+    words_.read_rest(settings_);
     parts_.gpus = gpus_;
     return std::move(parts_);
   }
@@ -91,12 +91,12 @@ class TorchtitanReader {
     const std::string module =
         job_.recipe ? job_.module : settings_.text_or("model.name", "model", "llama3");
     const std::string flavor = settings_.text_or("model.flavor", "model", "debugmodel");
-    const ModelFlavor* known = find_flavor(torchtitan_flavors(), module, flavor);
+    const ModelFlavor* known = find_flavor(words_.models(), module, flavor);
     if (known != nullptr) {
       attention_ = known->attention;
       parts_.model = model_of(*known, input_.data);
       if (!known->lacks.empty()) {
-        not_carried("model", flavor, std::string(known->lacks));
+        not_carried("model", flavor, known->lacks);
       }
     } else if (const std::optional<KeptModel> kept = kept_model(input_)) {
       parts_.model = kept->model;
@@ -108,14 +108,14 @@ class TorchtitanReader {
     parts_.model_name = parts_.model->name;
     const auto mtp = settings_.count("model.num_mtp_layers", "model.mtp_layers");
     if (mtp && *mtp > 0 && *mtp <= 64 && known != nullptr) {
-      parts_.model = load_model(input_.data.models() / (std::string(known->ours) + ".yaml"));
-      parts_.model_name = std::string(known->ours);
+      parts_.model = load_model(input_.data.models() / (known->ours + ".yaml"));
+      parts_.model_name = known->ours;
       parts_.model->mtp_layers = *mtp;
     }
   }
 
   void refuse_flavor(const std::string& module, const std::string& flavor) {
-    const std::vector<std::string> names = flavor_names(torchtitan_flavors(), module);
+    const std::vector<std::string> names = flavor_names(words_.models(), module);
     settings_.error(
         "model.flavor",
         "is '" + flavor.substr(0, 60) + "' of '" + module.substr(0, 60) +
@@ -300,10 +300,10 @@ class TorchtitanReader {
     return settings_.text_or("optimizer.name", "training.optimizer", "AdamW");
   }
 
-  std::string_view optimizer() {
+  std::string optimizer() {
     const std::string name = optimizer_name();
-    if (const std::string_view ours = ours_of(kTorchtitanOptimizers, name); !ours.empty()) {
-      return ours;
+    if (std::optional<std::string> ours = words_.ours_of("optimizer.name", name)) {
+      return *std::move(ours);
     }
     not_carried("optimizer", name.substr(0, 60), "priced as AdamW");
     return "adamw";
@@ -411,17 +411,18 @@ class TorchtitanReader {
 
   void write_dispatcher(ConfigWriter& writer) {
     constexpr const char* kOfModel = "model.moe_comm_backend";
+    constexpr std::string_view kBackendKey = "parallelism.expert_parallel_comm_backend";
     const std::string name = settings_.has(kOfModel) ? kOfModel : key("plan.dispatcher");
     const auto backend = settings_.text(name, "plan.dispatcher");
     if (!backend) {
       return;
     }
-    const std::string_view ours = ours_of(kTorchtitanBackends, *backend);
-    if (ours.empty()) {
+    const std::optional<std::string> ours = words_.ours_of(kBackendKey, *backend);
+    if (!ours) {
       settings_.error(name, "is '" + backend->substr(0, 60) +
                                 "'; supported are standard, deepep, hybridep, minimal_async_ep");
     } else {
-      writer.field("dispatcher", ours);
+      writer.field("dispatcher", *ours);
     }
   }
 
@@ -526,6 +527,7 @@ class TorchtitanReader {
   FrameworkReader& settings_;
   const TorchtitanJob& job_;
   const ImportInput& input_;
+  FrameworkWords words_;
   FrameworkExperiment parts_;
   std::string_view attention_{};  // that the flavor names, in torchtitan's words
   bool knows_layers_ = true;      // false: of a model that is still to come from comments

@@ -11,7 +11,6 @@
 #include "frameworks/words.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/base/text_list.hpp"
-#include "stepcast/config/json_node.hpp"
 
 namespace stepcast {
 namespace {
@@ -82,14 +81,19 @@ TrainerFormat format_of(const ConfigNode& root) {
   return TrainerFormat::kUnknown;
 }
 
-ConfigNode parsed_data(const std::string& text, const std::string& file) {
-  if (!is_json_text(text)) {
-    return parse_config(text, file);
+// What a text is, by its form and, of data, the keys at its top.
+TrainerFormat format_of(TextForm form, const ConfigNode* data) {
+  switch (form) {
+    case TextForm::kPython:
+      return TrainerFormat::kPython;
+    case TextForm::kShell:
+      return TrainerFormat::kShell;
+    case TextForm::kJson:
+    case TextForm::kYaml:
+    case TextForm::kToml:
+      return data == nullptr ? TrainerFormat::kUnknown : format_of(*data);
   }
-  Diagnostics diagnostics;
-  std::optional<ConfigNode> root = parse_json_object(text, {file}, diagnostics);
-  diagnostics.throw_if_any();
-  return *std::move(root);
+  return TrainerFormat::kUnknown;
 }
 
 // "500_000" as YAML 1.1 and Python have it.
@@ -223,6 +227,35 @@ TrainerTool tool_of(TrainerDoor door) {
   return TrainerTool::kPlain;
 }
 
+// The settings of one file of data, whatever of them it is.
+void add_data(const ConfigNode& root, TrainerFile& file) {
+  std::string_view prefix;
+  std::vector<Setting> settings;
+  switch (format_of(root)) {
+    case TrainerFormat::kAdapterJson:
+      settings = top_settings(root, kAdapterPrefix);
+      break;
+    case TrainerFormat::kDeepSpeedJson:
+      prefix = "deepspeed.";
+      break;
+    case TrainerFormat::kAccelerateYaml:
+      prefix = "accelerate.";
+      break;
+    case TrainerFormat::kAxolotl:
+      file.tool = TrainerTool::kAxolotl;
+      break;
+    case TrainerFormat::kLlamaFactory:
+      file.tool = TrainerTool::kLlamaFactory;
+      break;
+    default:
+      break;
+  }
+  settings = settings.empty() ? flat_settings(root, prefix) : std::move(settings);
+  for (Setting& setting : settings) {
+    file.settings.push_back(std::move(setting));
+  }
+}
+
 }  // namespace
 
 std::string_view name_of(TrainerDoor door) {
@@ -231,23 +264,11 @@ std::string_view name_of(TrainerDoor door) {
   return kNames.at(static_cast<std::size_t>(door));
 }
 
-TrainerFormat trainer_format(std::string_view text, const std::string& file) {
-  switch (form_of(text, file)) {
-    case TextForm::kPython:
-      return TrainerFormat::kPython;
-    case TextForm::kShell:
-      return TrainerFormat::kShell;
-    default:
-      break;
-  }
-  return format_of(parsed_data(std::string(text), file));
-}
-
-std::optional<TrainerDoor> trainer_door(std::string_view text, const std::string& file) {
-  const auto has = [text](std::string_view word) {
-    return text.find(word) != std::string_view::npos;
+std::optional<TrainerDoor> trainer_door(const ReadText& read) {
+  const auto has = [&read](std::string_view word) {
+    return read.text.find(word) != std::string::npos;
   };
-  switch (trainer_format(text, file)) {
+  switch (format_of(read.form, read.document ? &*read.document : nullptr)) {
     case TrainerFormat::kDeepSpeedJson:
       return TrainerDoor::kDeepSpeed;
     case TrainerFormat::kAccelerateYaml:
@@ -317,32 +338,7 @@ std::optional<std::string> text_near(const ImportInput& input, const std::string
 }
 
 void add_trainer_text(const std::string& text, const std::string& given, TrainerFile& file) {
-  const ConfigNode root = parsed_data(text, given);
-  std::string_view prefix;
-  std::vector<Setting> settings;
-  switch (format_of(root)) {
-    case TrainerFormat::kAdapterJson:
-      settings = top_settings(root, kAdapterPrefix);
-      break;
-    case TrainerFormat::kDeepSpeedJson:
-      prefix = "deepspeed.";
-      break;
-    case TrainerFormat::kAccelerateYaml:
-      prefix = "accelerate.";
-      break;
-    case TrainerFormat::kAxolotl:
-      file.tool = TrainerTool::kAxolotl;
-      break;
-    case TrainerFormat::kLlamaFactory:
-      file.tool = TrainerTool::kLlamaFactory;
-      break;
-    default:
-      break;
-  }
-  settings = settings.empty() ? flat_settings(root, prefix) : std::move(settings);
-  for (Setting& setting : settings) {
-    file.settings.push_back(std::move(setting));
-  }
+  add_data(parse_data(text, given), file);
 }
 
 void add_named_files(const ImportInput& input, TrainerFile& file) {
@@ -367,7 +363,7 @@ void add_named_files(const ImportInput& input, TrainerFile& file) {
     const std::optional<std::string> text =
         is_json_text(name) ? std::optional(name) : text_near(input, name);
     std::vector<Setting> inner =
-        text ? flat_settings(parsed_data(*text, is_json_text(name) ? input.file : name),
+        text ? flat_settings(parse_data(*text, is_json_text(name) ? input.file : name),
                              named->prefix)
              : shipped_settings(name, setting.value, file.remarks);
     found.insert(found.end(), inner.begin(), inner.end());
@@ -376,7 +372,10 @@ void add_named_files(const ImportInput& input, TrainerFile& file) {
 }
 
 TrainerFile read_trainer_file(const ImportInput& input, TrainerDoor door) {
-  const TrainerFormat format = trainer_format(input.text, input.file);
+  const TextForm form = form_of(input.text, input.file);
+  const bool code = form == TextForm::kShell || form == TextForm::kPython;
+  const ConfigNode data = code ? ConfigNode{} : data_of(input);
+  const TrainerFormat format = format_of(form, &data);
   if (!fits(door, format)) {
     refuse(input, door, format);
   }
@@ -387,7 +386,7 @@ TrainerFile read_trainer_file(const ImportInput& input, TrainerDoor door) {
   } else if (format == TrainerFormat::kPython) {
     read_trainer_python(input, file);
   } else {
-    add_trainer_text(input.text, input.file, file);
+    add_data(data, file);
   }
   const bool script = format == TrainerFormat::kShell;
   std::vector<Setting> given =

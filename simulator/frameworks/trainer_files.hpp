@@ -21,6 +21,7 @@
 
 #include "frameworks/imported_experiment.hpp"
 #include "frameworks/launch_command.hpp"
+#include "frameworks/read_text.hpp"
 #include "frameworks/trainer_run.hpp"
 
 namespace stepcast {
@@ -40,12 +41,9 @@ enum class TrainerFormat {
   kShell,
   kPython,
 };
-// What a text is, by its form and the keys at its top.
-TrainerFormat trainer_format(std::string_view text, const std::string& file);
-
 // The door of a text that is one of them; nothing where its form and keys are of none, or of
 // several frameworks, as those of most scripts.
-std::optional<TrainerDoor> trainer_door(std::string_view text, const std::string& file);
+std::optional<TrainerDoor> trainer_door(const ReadText& read);
 
 struct TrainerFile {
   std::vector<Setting> settings;

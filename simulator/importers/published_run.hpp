@@ -9,6 +9,7 @@
 
 #include "importers/foreign_row.hpp"
 #include "importers/stated_object.hpp"
+#include "stepcast/hardware/data_root.hpp"
 
 namespace stepcast {
 
@@ -33,7 +34,9 @@ inline constexpr std::string_view kActivationOffload = "activation offload";
 
 // The keys of `training` about recomputation that a published text means: "none", "full",
 // "selective (attention core)", "selective:layernorm,moe_act".
-Record recompute_keys(const std::string& published, const std::string& framework, Record& assumed);
+// `data` has what MaxText calls its policies.
+Record recompute_keys(const std::string& published, const std::string& framework,
+                      const DataRoot& data, Record& assumed);
 
 // What of the cluster other keys depend on.
 // NOLINTNEXTLINE(bugprone-exception-escape): JSON values move without throwing

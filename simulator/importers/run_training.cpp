@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "frameworks/maxtext_words.hpp"
+#include "frameworks/maxtext.hpp"
 #include "frameworks/words.hpp"
 #include "importers/published_names.hpp"
 #include "importers/stated_network.hpp"
@@ -85,33 +85,30 @@ void add_bus_rates(StatedObject& hardware, RunCluster& cluster) {
   }
 }
 
-// MaxText's own name of a policy of a run of MaxText; null for another text.
-const MaxTextRemat* maxtext_policy(const std::string& text, const std::string& framework) {
+// By MaxText's own name of a policy of a run of MaxText; nothing for another text.
+std::optional<Record> by_policy(const std::string& text, const std::string& framework,
+                                const DataRoot& data, Record& assumed) {
+  constexpr std::string_view kKey = "remat_policy";
   if (software_for(framework).family() != FrameworkFamily::kMaxtext) {
-    return nullptr;
+    return std::nullopt;
   }
-  const auto* const known = std::ranges::find_if(
-      kMaxTextPolicies, [&](std::string_view policies) { return is_among(policies, text); },
-      &MaxTextRemat::policies);
-  return known == kMaxTextPolicies.end() ? nullptr : known;
-}
-
-Record by_policy(const MaxTextRemat& policy, const std::string& text, Record& assumed) {
-  Record keys = {{"recompute", policy.recompute}};
-  if (!policy.modules.empty()) {
-    keys["recompute_modules"] =
-        json_of(parse_config("a: " + std::string(policy.modules), "").entries.front().value);
+  const FrameworkWords words = maxtext_words(data);
+  const ConfigNode* const policy = words.switches_of(kKey, text);
+  if (policy == nullptr) {
+    return std::nullopt;
   }
-  if (!policy.left_out.empty()) {
-    assumed.push_back("training.recompute " + std::string(policy.recompute) +
-                      ": MaxText's remat_policy '" + text + "', " + std::string(policy.left_out));
+  Record keys = json_of(*policy);
+  if (const std::string note = words.nearest_note(kKey, text); !note.empty()) {
+    assumed.push_back("training.recompute " + keys["recompute"].get<std::string>() +
+                      ": MaxText's remat_policy '" + text + "', " + note);
   }
   return keys;
 }
 
 }  // namespace
 
-Record recompute_keys(const std::string& published, const std::string& framework, Record& assumed) {
+Record recompute_keys(const std::string& published, const std::string& framework,
+                      const DataRoot& data, Record& assumed) {
   const std::string text = short_remark(published);
   if (text.empty() || text.starts_with("none")) {
     return Record::object();
@@ -122,8 +119,8 @@ Record recompute_keys(const std::string& published, const std::string& framework
   if (text.starts_with("full")) {
     return full(text);
   }
-  if (const MaxTextRemat* const policy = maxtext_policy(text, framework); policy != nullptr) {
-    return by_policy(*policy, text, assumed);
+  if (std::optional<Record> keys = by_policy(text, framework, data, assumed)) {
+    return *std::move(keys);
   }
   if (text.starts_with("maxtext remat_policy")) {
     assumed.push_back(

@@ -142,10 +142,11 @@ TitanPlan titan_plan(StatedObject& changes, std::int64_t world) {
   return plan;
 }
 
-const ModelFlavor& titan_flavor(StatedObject& row) {
+ModelFlavor titan_flavor(StatedObject& row, const DataRoot& data) {
   const std::string module = row.text("model");
   const std::string flavor = row.text("flavor");
-  const ModelFlavor* const known = find_flavor(torchtitan_flavors(), module, flavor);
+  const FrameworkWords words = torchtitan_words(data);
+  const ModelFlavor* const known = find_flavor(words.models(), module, flavor);
   if (known == nullptr) {
     throw RefusedRow{"feature unsupported: the flavor '" + flavor + "' of torchtitan's '" + module +
                      "'"};
@@ -155,11 +156,10 @@ const ModelFlavor& titan_flavor(StatedObject& row) {
 
 // The flavor with as many layers, dense ones among them, and experts as the row keeps.
 Record titan_model(const ModelFlavor& flavor, StatedObject& changes, ProfileCache& profiles) {
-  const std::string ours(flavor.ours);
-  const ModelSpec& shipped = profiles.model(ours);
-  Record model = {{"base", ours}};
-  if (!flavor.changes.empty()) {
-    model.update(json_of(parse_config(flavor.changes, "the flavor's table")));
+  const ModelSpec& shipped = profiles.model(flavor.ours);
+  Record model = {{"base", flavor.ours}};
+  if (!flavor.changes.entries.empty()) {
+    model.update(json_of(flavor.changes));
   }
   model["layers"] = changes.required_count("layers");
   if (flavor.without_mtp && shipped.mtp_layers > 0) {
@@ -264,14 +264,14 @@ Record titan_experiment(StatedObject& row, const std::string& gpu, Record& assum
   changes.ignore("trace");
   const std::int64_t world = bounded(row, "world", row.degree("world"));
   const TitanPlan plan = titan_plan(changes, world);
-  const ModelFlavor& flavor = titan_flavor(row);
+  const ModelFlavor flavor = titan_flavor(row, profiles.data());
   Record experiment;
   experiment["model"] = titan_model(flavor, changes, profiles);
   experiment["cluster"] = one_host(gpu, world);
   experiment["training"] = titan_training(changes, plan);
   experiment["plan"] = titan_plan_keys(plan, changes, experiment["model"]["layers"]);
   experiment["software"] = titan_software(row, changes, profiles, assumed);
-  if (profiles.model(std::string(flavor.ours)).moe) {
+  if (profiles.model(flavor.ours).moe) {
     experiment["expert_exchange"] = {{"routing", "round_robin_forced"}};
     assumed.push_back(
         "expert_exchange.routing round_robin_forced: debug.moe_force_load_balance is on");

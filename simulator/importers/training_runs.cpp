@@ -138,7 +138,7 @@ Record plan_of(StatedObject& row, const Degrees& degrees, const RunModel& model,
 // --- training ------------------------------------------------------------------------------------
 
 Record training_of(StatedObject& train, const DeviceSpec& device, const Degrees& degrees,
-                   Record& assumed) {
+                   const DataRoot& data, Record& assumed) {
   Record training;
   training["sequence_length"] = train.required_count("seq_len");
   const std::optional<std::int64_t> mbs = train.count("mbs");
@@ -158,7 +158,7 @@ Record training_of(StatedObject& train, const DeviceSpec& device, const Degrees&
   } else {
     training["dtype"] = dtype_key(dtype, device);
   }
-  training.update(recompute_keys(train.text("recompute"), train.text("framework"), assumed));
+  training.update(recompute_keys(train.text("recompute"), train.text("framework"), data, assumed));
   if (train.flag("dropout").value_or(false)) {
     training["dropout"] = true;
   }
@@ -265,7 +265,7 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
   RunSoftware software{software_set(row, profiles, assumed)};
   const Degrees degrees = degrees_of(parallel, cluster.gpus);
   Record plan = plan_of(row, degrees, model, software.base, assumed);
-  Record training = training_of(train, device, degrees, assumed);
+  Record training = training_of(train, device, degrees, profiles.data(), assumed);
   read_overlap(train, model, software, plan, assumed);
   settle_source(row, device, software, assumed);
   settle_scaling(train, model, software, assumed);

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "stepcast/inputs.hpp"
+
 namespace stepcast {
 
 // A problem of an input, and where it lies.
@@ -148,7 +150,8 @@ struct KnownFile {
   std::string door;    // the framework whose import takes it, or "hf"; empty: none does
   std::string remedy;  // what to do instead; of an experiment, which needs no import, too
   bool is_experiment = false;
-  Problem refusal;  // where the sign stands, and what to tell where nothing imports it
+  Problem refusal;      // where the sign stands, and what to tell where nothing imports it
+  TextSource source{};  // the file with what was read of it, for its import
 };
 
 // A file of another format as one of ours, and what became of its keys, a line each.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -158,10 +159,14 @@ struct OperatorPricing {
   bool terms = false;                     // adds what makes up each time
 };
 
+struct SeenFile;
+
 // A file, or a text that has the file's name.
 struct TextSource {
   std::filesystem::path file{};
   std::optional<std::string> text{};
+  // What known_file() read of it, for an import of it that need not read it again.
+  std::shared_ptr<const SeenFile> seen{};
 };
 
 struct TraceSettings {

@@ -40,6 +40,10 @@ printf '{"model_type": "llama", "hidden_size": 64}' >config.json
 wants 0 "a script of Megatron-LM, by its 'pretrain_gpt' in line 4: import megatron" import train.sh --gpu h100_sxm
 cmp <("$program" import train.sh --gpu h100_sxm --quiet) <("$program" import megatron train.sh --gpu h100_sxm --quiet) ||
   fail "a file that is recognized is read in another way"
+cmp <("$program" import train.sh --gpu h100_sxm --quiet | tail -n +2) <("$program" import - --gpu h100_sxm --quiet <train.sh | tail -n +2) ||
+  fail "standard input is read in another way than the file"
+wants 0 "standard input: a script of Megatron-LM, by its 'pretrain_gpt' in line 4: import megatron" import - --gpu h100_sxm <train.sh
+wants 2 "standard input: error: shows no sign of a format that is known" import - <list.yaml
 wants 2 "neox.yml:1:1: error: is a configuration of GPT-NeoX, by its 'pipe_parallel_size'" import neox.yml
 wants 2 "is a configuration of GPT-NeoX" import megatron neox.yml --gpu h100_sxm --nodes 1
 wants 2 "is a configuration of GPT-NeoX" project neox.yml --gpu h100_sxm --nodes 1

@@ -2,13 +2,14 @@
 // Calls of the public header that read and write files of other programs.
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "frameworks/file_formats.hpp"
 #include "frameworks/framework_table.hpp"
 #include "frameworks/hf_config.hpp"
 #include "frameworks/imported_experiment.hpp"
-#include "frameworks/text_form.hpp"
+#include "frameworks/read_text.hpp"
 #include "frameworks/trainer_adapters.hpp"
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/foreign_model.hpp"
@@ -16,6 +17,7 @@
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/config/told_name.hpp"
+#include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/stepcast.hpp"
 
 namespace stepcast {
@@ -42,31 +44,54 @@ std::string text_or_name(const FrameworkInfo& framework, const TextSource& sourc
 }
 
 // Of a file that is another framework's by its signs, what to do with it.
-std::optional<ConfigError> wrong_door(const FrameworkInfo& from, const ImportInput& input) {
-  const std::optional<RecognizedFile> found = recognized_file(input.text, input.file, input.data);
+std::optional<ConfigError> wrong_door(const FrameworkInfo& from, const SeenFile& seen) {
+  const std::optional<RecognizedFile>& found = seen.recognized;
   if (!found || found->format.door == from.name || found->sign.empty()) {
     return std::nullopt;
   }
   const FileFormat& format = found->format;
-  return ConfigError(found->where, "is " + told_format(*found) + "; " +
-                                       (format.door.empty() ? format.remedy
-                                                            : "give it to stepcast import " +
-                                                                  format.door + " " + input.file));
+  return ConfigError(
+      found->where, "is " + told_format(*found) + "; " +
+                        (format.door.empty()
+                             ? format.remedy
+                             : "give it to stepcast import " + format.door + " " + seen.read.file));
+}
+
+SeenFile seen_text(std::string text, std::string file, const DataRoot& data) {
+  SeenFile seen{read_text(std::move(text), std::move(file)), std::nullopt};
+  seen.recognized = recognized_file(seen.read, data);
+  return seen;
+}
+
+// The document of a file that was looked at; null where it has none.
+std::shared_ptr<const ConfigNode> document_in(const std::shared_ptr<const SeenFile>& seen) {
+  const bool has = seen != nullptr && seen->read.document;
+  return has ? std::shared_ptr<const ConfigNode>(seen, &*seen->read.document) : nullptr;
 }
 
 // Data says what it is by its keys before they are read; scripts and Python, which may say a word
-// for another reason, where they cannot be read.
-ImportedExperiment imported_by(const FrameworkInfo& from, const ImportInput& input) {
+// for another reason, where they cannot be read. `seen`: the file, where it was looked at already.
+ImportedExperiment imported_by(const FrameworkInfo& from, ImportInput& input,
+                               std::shared_ptr<const SeenFile> seen, ProfileCache& profiles) {
   const TextForm form = form_of(input.text, input.file);
   const bool data = form == TextForm::kYaml || form == TextForm::kJson;
-  const std::optional<ConfigError> wrong = data ? wrong_door(from, input) : std::nullopt;
-  if (wrong) {
+  const auto look = [&] {
+    if (seen == nullptr) {
+      seen = std::make_shared<const SeenFile>(seen_text(input.text, input.file, input.data));
+    }
+    return wrong_door(from, *seen);
+  };
+  if (const std::optional<ConfigError> wrong = data ? look() : std::nullopt) {
     throw ConfigError(*wrong);
   }
+  input.document = document_in(seen);
   try {
+    if (!input.gpu.empty()) {
+      input.gpus_per_node = profiles.gpu(input.gpu, {"--gpu", 0, 0}).gpus_per_node;
+    }
     return from.import_from(input);
   } catch (const ConfigError&) {
-    const std::optional<ConfigError> other = data ? std::nullopt : wrong_door(from, input);
+    const std::optional<ConfigError> other = data ? std::nullopt : look();
     if (!other) {
       throw;
     }
@@ -104,8 +129,10 @@ std::vector<Framework> Simulator::frameworks() {
 
 std::optional<KnownFile> Simulator::known_file(const TextSource& file) const {
   return answer_of([&]() -> std::optional<KnownFile> {
-    const std::optional<RecognizedFile> found =
-        recognized_file(text_of(file, kLargestHfConfig), told_name(file.file), DataRoot{data_});
+    const DataRoot data{data_};
+    const auto seen = std::make_shared<const SeenFile>(
+        seen_text(text_of(file, kLargestHfConfig), told_name(file.file), data));
+    const std::optional<RecognizedFile>& found = seen->recognized;
     if (!found) {
       return std::nullopt;
     }
@@ -116,7 +143,8 @@ std::optional<KnownFile> Simulator::known_file(const TextSource& file) const {
                      format.door,
                      format.remedy,
                      format.is_experiment,
-                     {where.file, where.line, where.column, "is " + what + "; " + format.remedy}};
+                     {where.file, where.line, where.column, "is " + what + "; " + format.remedy},
+                     {file.file, seen->read.text, seen}};
   });
 }
 
@@ -138,8 +166,9 @@ Imported Simulator::import_experiment(const std::string& framework, const TextSo
     }
     input.unknown = settings.lenient ? UnknownSettings::kRemarked : UnknownSettings::kRefused;
     input.data = {data_};
-    const ImportedExperiment imported = imported_by(from, input);
-    check_import(imported, input);
+    ProfileCache profiles(input.data);
+    const ImportedExperiment imported = imported_by(from, input, file.seen, profiles);
+    check_import(imported, input, profiles);
     return {to_yaml(imported, input.file), remarks_text(imported, input.file),
             missing_options(imported)};
   });

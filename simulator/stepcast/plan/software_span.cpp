@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <limits>
 
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/config/config_node.hpp"
+#include "stepcast/config/told_name.hpp"
 #include "stepcast/hardware/attention_support.hpp"
 
 namespace stepcast {
@@ -147,7 +149,12 @@ std::vector<SwitchEvidence> read_evidence(MappingReader& reader, const ConfigNod
 std::vector<SoftwareRelease> releases_of(std::string_view family, const DataRoot& data) {
   std::vector<SoftwareRelease> releases;
   for (const std::string& name : names_in(data.software())) {
-    const ConfigNode root = load_config(data.software() / (name + ".yaml"));
+    const std::filesystem::path file = data.software() / (name + ".yaml");
+    const std::string written = read_file(file);
+    if (written.find(family) == std::string::npos) {
+      continue;  // of another family; parsing every set takes longer than the rest of an import
+    }
+    const ConfigNode root = parse_config(written, told_name(file));
     const ConfigNode* own = root.find("family");
     if (own == nullptr || own->text != family) {
       continue;

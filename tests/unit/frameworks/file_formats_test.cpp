@@ -16,13 +16,13 @@ using test::contains_text;
 using test::data_root;
 
 std::string told(const std::string& text, const std::string& file) {
-  const auto found = recognized_file(text, file, data_root());
+  const auto found = recognized_file(read_text(text, file), data_root());
   return found ? told_format(*found) : "nothing";
 }
 
 // The door, or what is known of the format where there is none.
 std::string door_of(const std::string& text, const std::string& file) {
-  const auto found = recognized_file(text, file, data_root());
+  const auto found = recognized_file(read_text(text, file), data_root());
   return !found ? "nothing" : found->format.door.empty() ? found->format.name : found->format.door;
 }
 
@@ -78,8 +78,8 @@ TEST_CASE("a text that is nearly data is known by the keys of its lines", "[unit
 }
 
 TEST_CASE("an experiment is known as one, which needs no import", "[unit]") {
-  const auto found = recognized_file("model: x\ncluster: {gpu: y}\ntraining: {dtype: bf16}\n",
-                                     "a.yaml", data_root());
+  const auto found = recognized_file(
+      read_text("model: x\ncluster: {gpu: y}\ntraining: {dtype: bf16}\n", "a.yaml"), data_root());
   REQUIRE(found);
   CHECK(found->format.is_experiment);
   CHECK(found->where.line == 3);
@@ -106,7 +106,8 @@ TEST_CASE("a row of formats without signs, or without what to do, is refused", "
   };
   CHECK_THAT(problem("{name: x, door: y}\n"), contains_text("by which a file is known"));
   CHECK_THAT(problem("{name: x, keys: [a]}\n"), contains_text("either 'door'"));
-  CHECK_THAT(problem("{name: x, keys: [a], door: y, form: text}\n"), contains_text("must be data"));
+  CHECK_THAT(problem("{name: x, keys: [a], door: y, form: text}\n"),
+             contains_text("give one of: data, toml, script, python"));
 }
 
 }  // namespace

@@ -131,7 +131,6 @@ TEST_CASE("no name of a shipped table stands in two rows", "[unit]") {
     }
     INFO(entry.path().string());
     const FrameworkWords words = load_framework_words(data_root(), entry.path().stem().string());
-    CHECK(words.words().size() > 30);
     std::set<std::string> names;
     for (const FrameworkWord& row : words.words()) {
       for (const std::string& name : row.theirs) {
@@ -139,6 +138,7 @@ TEST_CASE("no name of a shipped table stands in two rows", "[unit]") {
         CHECK(names.insert(name).second);
       }
     }
+    CHECK(names.size() > 30);
   }
 }
 

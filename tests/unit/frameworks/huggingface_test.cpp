@@ -318,14 +318,16 @@ TEST_CASE("accelerate's inline DeepSpeed, and a type that is not priced", "[unit
 // --- what a text is ---
 
 TEST_CASE("each text is known by its form and keys, and sent to its own door", "[unit]") {
-  CHECK(huggingface_door(kAxolotl, "a.yml") == "axolotl");
-  CHECK(huggingface_door(kFactory, "a.yaml") == "llamafactory");
-  CHECK(huggingface_door(kTrl, "a.yaml") == "trl");
-  CHECK(huggingface_door(kAccelerate, "a.yaml") == "accelerate");
-  CHECK(huggingface_door(R"({"zero_optimization": {"stage": 1}})", "a.json") == "deepspeed");
-  CHECK(huggingface_door("import trl\nc = SFTConfig(bf16=True)\n", "a.py") == "trl");
-  CHECK(huggingface_door("torchrun pretrain_gpt.py --num-layers 2\n", "a.sh").empty());
-  CHECK(huggingface_door("model: llama3.1_8b\ncluster: {gpu: mi300x}\n", "a.yaml").empty());
+  CHECK(huggingface_door(read_text(kAxolotl, "a.yml")) == "axolotl");
+  CHECK(huggingface_door(read_text(kFactory, "a.yaml")) == "llamafactory");
+  CHECK(huggingface_door(read_text(kTrl, "a.yaml")) == "trl");
+  CHECK(huggingface_door(read_text(kAccelerate, "a.yaml")) == "accelerate");
+  CHECK(huggingface_door(read_text(R"({"zero_optimization": {"stage": 1}})", "a.json")) ==
+        "deepspeed");
+  CHECK(huggingface_door(read_text("import trl\nc = SFTConfig(bf16=True)\n", "a.py")) == "trl");
+  CHECK(huggingface_door(read_text("torchrun pretrain_gpt.py --num-layers 2\n", "a.sh")).empty());
+  CHECK(huggingface_door(read_text("model: llama3.1_8b\ncluster: {gpu: mi300x}\n", "a.yaml"))
+            .empty());
   CHECK_THAT(fault_of(import_trl, input_of(kAxolotl, "a.yml")),
              contains_text("is a file of another door: stepcast import axolotl a.yml"));
 }

@@ -133,7 +133,7 @@ TEST_CASE("a tool's own command leads to its file, and its arguments count befor
   input.folder = folder.path();
   const ImportedExperiment run = import_llamafactory(input);
   CHECK_THAT(part(run, "training"), contains_text("sequence_length: 4096"));
-  CHECK(huggingface_door(input.text, input.file) == "llamafactory");
+  CHECK(huggingface_door(read_text(input.text, input.file)) == "llamafactory");
 }
 
 TEST_CASE("python by itself is one GPU", "[unit]") {

@@ -15,7 +15,7 @@ using stepcast::test::run_of;
 TEST_CASE("Published texts of recomputation mean what their frameworks do", "[unit]") {
   const auto keys = [](const char* text) {
     Record assumed = Record::array();
-    return recompute_keys(text, "Megatron-LM", assumed).dump();
+    return recompute_keys(text, "Megatron-LM", test::data_root(), assumed).dump();
   };
   CHECK(keys("") == "{}");
   CHECK(keys("none (RECOMPUTE_LAYERS=0 default)") == "{}");
@@ -30,7 +30,7 @@ TEST_CASE("Published texts of recomputation mean what their frameworks do", "[un
         R"({"recompute":"full","recompute_method":"block","recompute_layers":12})");
   CHECK_THROWS_AS(keys("now and then"), RefusedRow);
   Record assumed = Record::array();
-  CHECK(recompute_keys("selective", "torchtitan", assumed).dump() ==
+  CHECK(recompute_keys("selective", "torchtitan", test::data_root(), assumed).dump() ==
         R"({"recompute":"selective_op"})");
   CHECK(assumed.size() == 1);
 }
@@ -56,7 +56,7 @@ TEST_CASE("A framework that is not known is none of its relatives", "[unit]") {
 TEST_CASE("MaxText's own names of its policies are those of its configurations", "[unit]") {
   const auto keys = [](const char* text) {
     Record assumed = Record::array();
-    return recompute_keys(text, "MaxText (Primus, rocm v26.6)", assumed).dump();
+    return recompute_keys(text, "MaxText (Primus, rocm v26.6)", test::data_root(), assumed).dump();
   };
   CHECK(keys("minimal_flash") ==
         R"({"recompute":"selective","recompute_modules":["layernorm","mlp_act"]})");

@@ -30,7 +30,7 @@ Explanation sample() {
   const Collective reduce{CollectiveOp::kAllReduce, Bytes(1e9), {8, 1}, Axis::kData};
   const OpCost transfer{Seconds(4e-3), Bound::kBandwidth};
   e.operators.push_back(
-      {{{OpId::kDpReduce, reduce}, StepPass::kOnce, 1}, transfer, Seconds{}, Bytes(1e9)});
+      {{{OpId::kDpReduce, reduce}, StepPass::kOnce, 1}, transfer, {}, {}, {}, Bytes(1e9)});
   return e;
 }
 
