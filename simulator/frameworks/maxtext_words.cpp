@@ -14,7 +14,6 @@ constexpr auto kUnpriced = std::to_array<UnpricedKey>({
     {"grad_dtype", "another format of gradients", "float32"},
     {"optimizer_memory_host_offload", "the optimizer's states are on the host"},
     {"parameter_memory_host_offload", "parameters are on the host"},
-    {"global_parameter_scale", "all widths are scaled", "1"},
     {"pipeline_delay_activation_forwarding", "a longer bubble with hidden transfers"},
     {"pipeline_fsdp_ag_once", "weights are gathered once for all micro-batches"},
     {"pipeline_fsdp_ag_per_repeat", "weights are gathered once for each repeat"},
