@@ -40,6 +40,10 @@ printf '{"model_type": "llama", "hidden_size": 64}' >config.json
 wants 0 "a script of Megatron-LM, by its 'pretrain_gpt' in line 4: import megatron" import train.sh --gpu h100_sxm
 cmp <("$program" import train.sh --gpu h100_sxm --quiet) <("$program" import megatron train.sh --gpu h100_sxm --quiet) ||
   fail "a file that is recognized is read in another way"
+wants 0 "a script of Megatron-LM" --verbose import train.sh --gpu h100_sxm
+cmp <("$program" --quiet import train.sh --gpu h100_sxm) <("$program" import megatron train.sh --gpu h100_sxm --quiet) ||
+  fail "an option before import changes what is read"
+wants 0 "a script of Megatron-LM" --data "$source_folder" import train.sh --gpu h100_sxm
 wants 2 "neox.yml:1:1: error: is a configuration of GPT-NeoX, by its 'pipe_parallel_size'" import neox.yml
 wants 2 "is a configuration of GPT-NeoX" import megatron neox.yml --gpu h100_sxm --nodes 1
 wants 2 "is a configuration of GPT-NeoX" project neox.yml --gpu h100_sxm --nodes 1
