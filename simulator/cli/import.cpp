@@ -111,14 +111,28 @@ void add_import_records(CLI::App& command, const GlobalOptions& global, Run& run
   on_choice(*records, run, [options, &global] { return run_import_records(*options, global); });
 }
 
-// Of `import FILE` the file, of which - is standard input; empty where a word says what it is.
-std::string unnamed_file(const std::vector<std::string>& arguments) {
+constexpr std::string_view kDataOption = "--data";
+
+// Where the command's name stands, behind the options of all commands; behind the last argument if
+// there is none.
+std::size_t place_of_command(const std::vector<std::string>& arguments) {
+  std::size_t place = 0;
+  while (place < arguments.size() && arguments[place].starts_with("-")) {
+    place += arguments[place] == kDataOption ? 2 : 1;
+  }
+  return std::min(place, arguments.size());
+}
+
+// Of `import FILE`, which begins at `command`, the file, of which - is standard input; empty where
+// a word says what it is.
+std::string unnamed_file(const std::vector<std::string>& arguments, std::size_t command) {
   std::vector<std::string> known = {"hf", "records"};
   for (const Framework& framework : Simulator::frameworks()) {
     known.push_back(framework.name);
   }
   std::string file;
-  for (auto argument = arguments.begin() + 1; argument != arguments.end(); ++argument) {
+  for (auto argument = arguments.begin() + static_cast<std::ptrdiff_t>(command) + 1;
+       argument != arguments.end(); ++argument) {
     std::error_code error;
     if (std::ranges::find(known, *argument) != known.end()) {
       return {};
@@ -132,14 +146,13 @@ std::string unnamed_file(const std::vector<std::string>& arguments) {
 
 // The value of --data, which is looked for before the options are read.
 std::string data_of(const std::vector<std::string>& arguments) {
-  constexpr std::string_view kOption = "--data";
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
-    if (argument == kOption && i + 1 < arguments.size()) {
+    if (argument == kDataOption && i + 1 < arguments.size()) {
       return arguments[i + 1];
     }
-    if (argument.starts_with(std::string(kOption) + "=")) {
-      return argument.substr(kOption.size() + 1);
+    if (argument.starts_with(std::string(kDataOption) + "=")) {
+      return argument.substr(kDataOption.size() + 1);
     }
   }
   return {};
@@ -172,13 +185,14 @@ bool is_dotted(const std::string& argument) {
 }  // namespace
 
 ForeignArguments with_framework_arguments(std::vector<std::string> arguments) {
-  if (arguments.empty() || arguments.front() != "import") {
+  const std::size_t command = place_of_command(arguments);
+  if (command == arguments.size() || arguments[command] != "import") {
     return {std::move(arguments), {}};
   }
   std::optional<KnownFile> known;
-  if (const std::string file = unnamed_file(arguments); !file.empty()) {
+  if (const std::string file = unnamed_file(arguments, command); !file.empty()) {
     known = known_file(file, arguments);
-    arguments.insert(arguments.begin() + 1, known->door);
+    arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(command) + 1, known->door);
   }
   std::vector<std::string> joined;
   for (std::size_t i = 0; i < arguments.size(); ++i) {

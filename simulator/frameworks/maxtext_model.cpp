@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #include "frameworks/known_model.hpp"
 #include "frameworks/maxtext.hpp"
@@ -47,6 +49,7 @@ class Widths {
       changed_ = true;
     }
     read_experts();
+    scale();
     check_heads();
     if (changed_) {
       model_.note = {};
@@ -104,6 +107,42 @@ class Widths {
     }
     moe.experts_per_token = std::min(moe.experts_per_token, moe.experts);
     model_.moe = moe;
+  }
+
+  // A power of two that makes the model about so many times as large: a third of its exponent goes
+  // to the layers, and what is left to the feed-forward and the heads first, then to the width
+  // (src/maxtext/configs/types.py, get_individual_scales).
+  void scale() {
+    constexpr std::string_view kKey = "global_parameter_scale";
+    constexpr std::int64_t kMost = 4096;
+    const std::int64_t factor = settings_.count(kKey, "model").value_or(1);
+    if (factor == 1) {
+      return;
+    }
+    if (factor < 1 || factor > kMost || !std::has_single_bit(static_cast<std::uint64_t>(factor))) {
+      settings_.error(kKey, "must be a power of two from 1 to " + std::to_string(kMost) + ", not " +
+                                std::to_string(factor));
+      return;
+    }
+    if (!model_.mlp.ffn_hidden.uniform() || !model_.attention.heads.uniform() ||
+        !model_.attention.kv_heads.uniform()) {
+      settings_.error(kKey, "scales layers of one width; this model's differ");
+      return;
+    }
+    const int exponent = std::countr_zero(static_cast<std::uint64_t>(factor));
+    const std::int64_t layers = std::int64_t{1} << (exponent / 3);
+    const std::int64_t wider = exponent % 3 > 0 ? 2 * layers : layers;
+    const std::int64_t width = exponent % 3 > 1 ? 2 * layers : layers;
+    model_.layers *= layers;
+    model_.hidden *= width;
+    model_.mlp.ffn_hidden = model_.mlp.ffn_hidden.same() * wider;
+    model_.attention.heads = model_.attention.heads.same() * wider;
+    model_.attention.kv_heads = model_.attention.kv_heads.same() * wider;
+    if (model_.moe) {
+      model_.moe->expert_ffn_hidden *= wider;
+      model_.moe->shared_expert_ffn_hidden *= wider;
+    }
+    changed_ = true;
   }
 
   void check_heads() {

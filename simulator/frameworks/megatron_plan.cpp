@@ -290,7 +290,9 @@ class PlanFields {
     }
   }
 
-  // Of DeepSpeed, whose own file settles it; scripts give it to both.
+  // Of DeepSpeed, whose own file settles it; scripts give it to both. In bf16 its pipeline engine
+  // takes BF16_Optimizer where ZeRO is off, which is stage 1 by another name
+  // (deepspeed/runtime/engine.py, _do_optimizer_sanity_check, and bf16_optimizer.py at edaa7221).
   std::string zero_stage() {
     constexpr std::string_view kKey = "zero_stage";
     const std::optional<std::string> given = settings_.as_written(kKey, "plan.zero");
@@ -301,6 +303,14 @@ class PlanFields {
     const std::optional<std::string> stage = fields_.words().ours_of(kKey, *given);
     if (!stage) {
       settings_.error(kKey, "must be 0, 1, 2 or 3, not '" + *given + "'");
+    }
+    const bool bf16 = settings_.flag("bf16", "training.dtype").value_or(source_.bf16);
+    const bool piped = !settings_.is_on("no_pipeline_parallel", "plan.zero");
+    if (stage == "0" && bf16 && piped) {
+      settings_.assume("plan.zero", "1",
+                       "DeepSpeed's optimizer for bf16 divides its states over the replicas under "
+                       "zero_stage 0 as well");
+      return "1";
     }
     return stage.value_or("0");
   }

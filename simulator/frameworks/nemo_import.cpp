@@ -120,6 +120,21 @@ void settle_together(std::vector<Setting>& settings, const Location& whole) {
   }
 }
 
+// What NeMo has where a file says nothing and Megatron-LM has something else, in Megatron's words.
+// Sources: megatron_base_model.py of NVIDIA/NeMo at 8cfedd72 (_build_model_parallel_config: rope
+// and the gradients' sums are not fused; setup_optimization: Apex's distributed Adam keeps
+// remainders of bf16 parameters under megatron_amp_O2).
+std::vector<Setting> nemo_defaults(const std::vector<Setting>& settings, const Location& whole) {
+  std::vector<Setting> defaults = {text_setting("apply_rope_fusion", "false", whole),
+                                   text_setting("gradient_accumulation_fusion", "false", whole)};
+  const Setting* const optimizer = last_of(settings, "model.optim.name");
+  if (optimizer != nullptr && optimizer->value.text == "distributed_fused_adam" &&
+      is_true(settings, "model.megatron_amp_O2")) {
+    defaults.push_back(text_setting("use_precision_aware_optimizer", "true", whole));
+  }
+  return defaults;
+}
+
 // As Megatron's fields: by NeMo's table, and else without the group that holds the model.
 std::vector<Setting> fields_of(std::vector<Setting> settings, const FrameworkWords& nemo,
                                const FrameworkWords& megatron) {
@@ -165,15 +180,18 @@ ImportedExperiment import_nemo(const ImportInput& input) {
   source.software = "nemo_2024";
   source.shipped = input.data;
   Diagnostics diagnostics;
+  std::vector<Setting> defaults = nemo_defaults(file.settings, source.whole_file);
   FrameworkReader settings(fields_of(std::move(file.settings), nemo, megatron), diagnostics);
+  settings.add_defaults(std::move(defaults));
   settings.add_doubts(std::move(file.doubts));
   nemo.read_rest(settings);
   const auto nodes = settings.count("nnodes", "cluster.nodes");
   source.gpus_per_node = settings.count("nproc_per_node", "cluster.gpus_per_node");
   source.gpus = cluster_gpus(input, nodes ? nodes : file.size.nodes, source.gpus_per_node, {});
-  settings.assume("software", source.software,
-                  "NeMo 1, whose last releases were of 2024; the file names no version, and what "
-                  "it leaves out is taken as Megatron-LM has it");
+  settings.assume(
+      "software", source.software,
+      "NeMo 1 of 2024; the file names no version, and what it leaves out is Megatron-LM's, "
+      "but rope and sums of gradients, which NeMo does not fuse");
   FrameworkExperiment parts = read_megatron(settings, source, megatron, input.unknown);
   diagnostics.throw_if_any();
   return assembled(std::move(parts), input);

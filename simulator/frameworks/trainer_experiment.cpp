@@ -416,10 +416,12 @@ class ExperimentWriter {
     return std::clamp<std::int64_t>(up(tokens, rows), 1, kMost);
   }
 
-  // TRL's file leaves it to accelerate's, which the launcher names, how the model is divided.
+  // TRL's file and LLaMA-Factory's leave it to accelerate's, which the launcher names, how the
+  // model is divided.
   void tell_replicas() {
-    const bool is_left = file_.tool == TrainerTool::kTrl && file_.launcher.empty() &&
-                         !is_deepspeed() && !is_fsdp() &&
+    const bool leaves_it =
+        file_.tool == TrainerTool::kTrl || file_.tool == TrainerTool::kLlamaFactory;
+    const bool is_left = leaves_it && file_.launcher.empty() && !is_deepspeed() && !is_fsdp() &&
                          !settings_.has("accelerate.distributed_type");
     if (is_left && ranks() > 1) {
       settings_.assume("plan.zero", "0",

@@ -181,25 +181,69 @@ class PlainReader {
     }
   }
 
+  static constexpr std::string_view kLlavaSwitch = "lora_enable";
+
   void read_adapters() {
     read_quantisation();
-    const std::string_view name = first_of(settings_, "use_peft use_peft_lora use_lora q_lora");
+    const std::string_view name = first_of(settings_, switches());
     const bool wanted =
         (!name.empty() && settings_.is_on(name, "training.lora")) || has_rank_alone();
+    const bool llava = name == kLlavaSwitch;
     run_.adapters = read_peft_adapters(settings_);
     if (!run_.adapters && wanted) {
       PeftKeys keys;
-      keys.usual_rank = trl_ ? std::optional<std::int64_t>(16) : std::nullopt;
+      keys.usual_rank = trl_    ? std::optional<std::int64_t>(16)
+                        : llava ? std::optional<std::int64_t>(64)
+                                : std::nullopt;
       run_.adapters = read_adapter_keys(settings_, keys);
     }
-    settings_.without_effect("lora_* use_peft* use_lora use_rslora");
+    if (llava && run_.adapters) {
+      take_llava_targets();
+    }
+    refuse_chat_adapters();
+    settings_.not_carried("lora_target_parameters",
+                          "adapters of experts' weights; here they are frozen", "");
+    settings_.without_effect(
+        "lora_r lora_alpha lora_dropout lora_bias lora_task_type lora_target_modules "
+        "lora_modules_to_save lora_path lora_weight_path use_peft use_peft_lora use_lora "
+        "use_rslora");
+  }
+
+  // TRL has no lora_enable: there it is a word that nobody knows.
+  [[nodiscard]] std::string_view switches() const {
+    constexpr std::string_view kWithLlava = "use_peft use_peft_lora use_lora q_lora lora_enable";
+    constexpr std::string_view kOfTrl = "use_peft use_peft_lora use_lora q_lora";
+    return trl_ ? kOfTrl : kWithLlava;
+  }
+
+  // LLaVA names no modules: llava/train/train.py, find_all_linear_names(), takes every linear one
+  // but the head and the projector of images.
+  void take_llava_targets() {
+    if (run_.adapters->targets.empty()) {
+      run_.adapters->targets = {"all-linear"};
+      settings_.assume("training.lora.targets", "all",
+                       "lora_enable of LLaVA takes every linear module of the language model");
+    }
+  }
+
+  // DeepSpeed-Chat's adapters lie beside weights that are trained as well, unless it is told
+  // otherwise (step1_supervised_finetuning/main.py).
+  void refuse_chat_adapters() {
+    constexpr std::string_view kRank = "lora_dim";
+    if (settings_.count(kRank, "training.lora").value_or(0) > 0) {
+      settings_.error(
+          kRank,
+          "is the rank of DeepSpeed-Chat's adapters, which are not read; give lora_dim=0 "
+          "behind the file, and use_lora=true lora_r=128 lora_target_modules=all-linear "
+          "where adapters alone are trained");
+    }
+    settings_.without_effect("lora_module_name lora_learning_rate only_optimize_lora");
   }
 
   // A rank that no switch turns on or off: TRL trains without adapters then, and what another
   // program does nobody knows, but it asks for a rank.
   bool has_rank_alone() {
-    if (!settings_.has("lora_r") ||
-        !first_of(settings_, "use_peft use_peft_lora use_lora").empty()) {
+    if (!settings_.has("lora_r") || !first_of(settings_, switches()).empty()) {
       return false;
     }
     settings_.assume("training.lora", trl_ ? "none" : "that of lora_r",

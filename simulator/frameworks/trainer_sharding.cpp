@@ -302,6 +302,7 @@ class ShardingReader {
 };
 
 constexpr std::string_view kProcesses = "accelerate.num_processes";
+constexpr std::string_view kRayWorkers = "ray_num_workers";  // of axolotl and LLaMA-Factory
 constexpr std::string_view kMachines = "accelerate.num_machines";
 constexpr std::int64_t kMostGpus = 1 << 20;
 
@@ -333,13 +334,14 @@ TrainerSharding read_sharding(FrameworkReader& settings, const TrainerRun& run, 
 
 TrainerWorld read_world(FrameworkReader& settings, const TrainerFile& file,
                         const TrainerSharding& sharding, const ImportInput& input) {
-  const std::optional<std::int64_t> processes = stated_size(settings, kProcesses);
+  const std::string_view counted = settings.has(kProcesses) ? kProcesses : kRayWorkers;
+  const std::optional<std::int64_t> processes = stated_size(settings, counted);
   const std::optional<std::int64_t> machines = stated_size(settings, kMachines);
   const std::int64_t hosts = machines.value_or(file.size.nodes.value_or(1));
   std::optional<std::int64_t> per_node = file.size.gpus_per_node;
   if (processes && *processes % hosts != 0) {
-    settings.error(kProcesses, "is that of all machines, and " + std::to_string(hosts) +
-                                   " of them do not divide it");
+    settings.error(counted, "is that of all machines, and " + std::to_string(hosts) +
+                                " of them do not divide it");
     return {};
   }
   per_node = processes ? std::optional(*processes / hosts) : per_node;

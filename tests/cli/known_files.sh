@@ -44,6 +44,10 @@ cmp <("$program" import train.sh --gpu h100_sxm --quiet | tail -n +2) <("$progra
   fail "standard input is read in another way than the file"
 wants 0 "standard input: a script of Megatron-LM, by its 'pretrain_gpt' in line 4: import megatron" import - --gpu h100_sxm <train.sh
 wants 2 "standard input: error: shows no sign of a format that is known" import - <list.yaml
+wants 0 "a script of Megatron-LM" --verbose import train.sh --gpu h100_sxm
+cmp <("$program" --quiet import train.sh --gpu h100_sxm) <("$program" import megatron train.sh --gpu h100_sxm --quiet) ||
+  fail "an option before import changes what is read"
+wants 0 "a script of Megatron-LM" --data "$source_folder" import train.sh --gpu h100_sxm
 wants 2 "neox.yml:1:1: error: is a configuration of GPT-NeoX, by its 'pipe_parallel_size'" import neox.yml
 wants 2 "is a configuration of GPT-NeoX" import megatron neox.yml --gpu h100_sxm --nodes 1
 wants 2 "is a configuration of GPT-NeoX" project neox.yml --gpu h100_sxm --nodes 1

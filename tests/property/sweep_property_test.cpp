@@ -40,17 +40,20 @@ void check_same(const PlanNumbers& numbers, const Projection& alone) {
   CHECK(numbers.time.host == time.host);
 }
 
-// What project says of a plan that the sweep only counts: that it cannot run, for the same reason.
+// What project says of a plan that the sweep only counts: that it cannot run, for the same reason,
+// or that its memory is tight.
 // Constraints and repetitions are matters of the sweep alone.
 void check_refused(const std::string& reason, const Experiment& experiment,
                    const Projection& alone) {
   if (reason.starts_with("constraint ") || reason == kSamePlan) {
     return;
   }
-  CHECK_FALSE(alone.feasible());
-  REQUIRE_FALSE(alone.reasons.empty());
   CHECK(alone.priced == (reason == kRefusedByMemory));
-  if (!alone.priced) {
+  if (alone.priced) {
+    CHECK_FALSE(is_sure(alone.memory));  // tight where project says that it may run
+  } else {
+    CHECK_FALSE(alone.feasible());
+    REQUIRE_FALSE(alone.reasons.empty());
     const Reason first = settle_plan(experiment.plan, experiment.model, experiment.training,
                                      experiment.cluster, experiment.software)
                              .reasons.at(0);

@@ -141,7 +141,8 @@ TEST_CASE("a waterfall names what a change of the plan costs", "[unit]") {
   CHECK(time_of(piped, "bubble") == piped.projection.time.breakdown.bubble);
   // Matrix units at half of the rated clock take as long again.
   const Hertz rated = Hertz(2.1e9);
-  const Explanation slow = explained(example("04_llama3.1_8b_mi300x"), {"cluster.gpu_clock=1050"});
+  const Explanation slow =
+      explained(example("04_llama3.1_8b_mi300x"), {"cluster.gpu_clock=1050 MHz"});
   CHECK(slow.projection.clock == 0.5 * rated);
   const Seconds executed = kept.projection.masked_mfu * kept.projection.time.step +
                            time_of(kept, "imbalance") + time_of(kept, "precision");

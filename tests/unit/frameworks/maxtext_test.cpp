@@ -54,6 +54,19 @@ TEST_CASE("without axes parameters are sharded in a node and replicated over nod
   CHECK(part(run, "software") == "maxtext");
 }
 
+// src/maxtext/configs: 256b.sh. 256 is 2^8, two for layers and all, and of the two that are left
+// one for heads and feed-forward and one for the width: 16 * 4 layers, 16 * 8 heads, 7168 * 8 and
+// 2048 * 8.
+TEST_CASE("a scale of all parameters is divided between layers and widths", "[unit]") {
+  const std::string model =
+      part(imported("model_name: default\nglobal_parameter_scale: 256\n"), "model");
+  CHECK_THAT(model, contains_text("hidden_size: 16384, layers: 64"));
+  CHECK_THAT(model, contains_text("heads: 128"));
+  CHECK_THAT(model, contains_text("ffn_hidden: 57344"));
+  CHECK_THAT(fault_of("model_name: default\nglobal_parameter_scale: 6\n"),
+             contains_text("must be a power of two from 1 to 4096, not 6"));
+}
+
 TEST_CASE("models with other mixers go by MaxText's names", "[unit]") {
   const auto model = [](const std::string& name) {
     return imported("model_name: " + name + "\n").experiment;

@@ -429,6 +429,18 @@ TEST_CASE("Megatron-DeepSpeed's words are read by its rules", "[unit]") {
              contains_text("a dense block beside them"));
 }
 
+// As BLOOM was trained: BigScience's script says zero-stage 0, and its states were sharded.
+TEST_CASE("DeepSpeed in bf16 without ZeRO divides the optimizer's states all the same", "[unit]") {
+  const std::string run =
+      "pretrain_gpt.py --num-layers 2 --hidden-size 1024 --num-attention-heads 16 --seq-length 512 "
+      "--max-position-embeddings 512 --micro-batch-size 1 --global-batch-size 8 "
+      "--vocab-size 32000 --deepspeed --zero-stage 0 ";
+  CHECK(value_of(run_of(run + "--bf16"), "plan.zero") == "1");
+  CHECK_THAT(note_of(run_of(run + "--bf16"), "plan.zero"), contains_text("divides its states"));
+  CHECK(value_of(run_of(run + "--fp16"), "plan.zero") == "0");
+  CHECK(value_of(run_of(run + "--bf16 --no-pipeline-parallel"), "plan.zero") == "0");
+}
+
 // Arguments that turn a field off, that have been renamed, or that imply another one.
 TEST_CASE("What hangs on what nobody says is told under any name of it", "[unit]") {
   for (const std::string argument :

@@ -59,6 +59,19 @@ TEST_CASE("a configuration of NeMo 1 is Megatron's by other names", "[unit]") {
   CHECK_THAT(part(run, "plan"), contains_text("zero: 1"));
 }
 
+// megatron_base_model.py, where a file says nothing of either.
+TEST_CASE("NeMo's own defaults count where its file is silent", "[unit]") {
+  const std::string apex = kRun + "  optim: {name: distributed_fused_adam}\n";
+  CHECK_THAT(part(imported(apex), "software"), contains_text("rope: eager"));
+  CHECK_THAT(part(imported(apex + "  apply_rope_fusion: true\n"), "software"),
+             !contains_text("rope: eager"));
+  CHECK_THAT(part(imported(apex + "  megatron_amp_O2: true\n"), "training"),
+             contains_text("master: remainder"));
+  CHECK_THAT(
+      part(imported(kRun + "  megatron_amp_O2: true\n  optim: {name: fused_adam}\n"), "training"),
+      !contains_text("remainder"));
+}
+
 TEST_CASE("what stands behind a configuration of NeMo counts before it", "[unit]") {
   CHECK_THAT(part(imported(kRun, "a.yaml", {"model.num_layers=16", "micro_batch_size=2"}), "model"),
              contains_text("layers: 16"));

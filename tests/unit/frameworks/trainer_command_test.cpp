@@ -160,6 +160,44 @@ TEST_CASE("a script without a command that trains is refused", "[unit]") {
              contains_text("has no command that trains"));
 }
 
+const std::string kWholeRun =
+    "torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen3-0.6B --bf16 True "
+    "--model_max_length 2048 --per_device_train_batch_size 2 ";
+
+// llava/train/train.py: a rank of 64 and every linear module.
+TEST_CASE("LLaVA's switch of adapters has its own rank and modules", "[unit]") {
+  const ImportedExperiment run =
+      import_accelerate(input_of(kWholeRun + "--lora_enable True", "run.sh"));
+  CHECK_THAT(part(run, "training"),
+             contains_text("lora: {rank: 64, targets: [q, k, v, o, gate, up, down]"));
+  const ImportedExperiment ranked =
+      import_accelerate(input_of(kWholeRun + "--lora_enable True --lora_r 128", "run.sh"));
+  CHECK_THAT(part(ranked, "training"), contains_text("lora: {rank: 128, targets: [q, k, v"));
+  const ImportedExperiment off =
+      import_accelerate(input_of(kWholeRun + "--lora_enable False --lora_r 128", "run.sh"));
+  CHECK_THAT(part(off, "training"), !contains_text("lora"));
+}
+
+TEST_CASE("DeepSpeed-Chat's adapters are refused, and no word of adapters is taken for another",
+          "[unit]") {
+  const auto fault = [](const std::string& argument) {
+    return config_error([&] { import_accelerate(input_of(kWholeRun + argument, "run.sh")); });
+  };
+  CHECK_THAT(fault("--lora_dim 128"), contains_text("give lora_dim=0 behind the file"));
+  CHECK_THAT(fault("--lora_new_word 1"), contains_text("'lora_new_word'"));
+  CHECK_NOTHROW(import_accelerate(input_of(kWholeRun + "--lora_dim 0", "run.sh")));
+}
+
+TEST_CASE("workers of Ray are the processes", "[unit]") {
+  const ImportedExperiment run =
+      import_llamafactory(input_of("stage: sft\nfinetuning_type: full\n"
+                                   "model_name_or_path: Qwen/Qwen3-0.6B\ncutoff_len: 2048\n"
+                                   "per_device_train_batch_size: 2\nbf16: true\n"
+                                   "ray_num_workers: 4\n",
+                                   "run.yaml"));
+  CHECK_THAT(part(run, "training"), contains_text("global_batch_size: 8"));  // 4 GPUs, 2 each
+}
+
 const std::string kPython =
     "from trl import SFTConfig, SFTTrainer\n"
     "name = \"Qwen/Qwen3-0.6B\"\n"
