@@ -212,8 +212,8 @@ class PlainReader {
   // TRL has no lora_enable: there it is a word that nobody knows.
   [[nodiscard]] std::string_view switches() const {
     constexpr std::string_view kWithLlava = "use_peft use_peft_lora use_lora q_lora lora_enable";
-    constexpr std::string_view kOfTrl = "use_peft use_peft_lora use_lora q_lora";
-    return trl_ ? kOfTrl : kWithLlava;
+    constexpr std::string_view kAdaptersOfTrl = "use_peft use_peft_lora use_lora q_lora";
+    return trl_ ? kAdaptersOfTrl : kWithLlava;
   }
 
   // LLaVA names no modules: llava/train/train.py, find_all_linear_names(), takes every linear one
