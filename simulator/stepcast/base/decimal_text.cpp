@@ -51,7 +51,7 @@ std::string decimals(double value, int digits) {
   const long long unit = kPowersOfTen.at(static_cast<std::size_t>(digits));
   const auto rounded = std::llround(value * static_cast<double>(unit));
   const auto scaled = std::abs(rounded);
-  const std::string whole = (rounded < 0 ? "-" : "") + with_separators(scaled / unit);
+  std::string whole = (rounded < 0 ? "-" : "") + with_separators(scaled / unit);
   if (digits == 0) {
     return whole;
   }
