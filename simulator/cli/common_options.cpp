@@ -138,17 +138,13 @@ bool writes_report(const OutputOptions& options) {
   return options.html != kStandardOutput || !options.out.empty();
 }
 
-// Of a flag that is called as the value of software.stack that it sets.
-void add_stack_flag(CLI::App& command, ExperimentOptions& options, const std::string& flag,
-                    const std::string& help) {
+constexpr std::string_view kStackKey = "software.stack";
+
+// A flag that stands for a value of a key.
+void add_setting_flag(CLI::App& command, ExperimentOptions& options, const std::string& flag,
+                      const Assignment& setting, const std::string& help) {
   command.add_flag_callback(
-      flag,
-      [&options, flag] {
-        std::string stack = flag.substr(2);
-        std::ranges::replace(stack, '-', '_');
-        options.direct.emplace_back(assignment("software.stack", stack), flag);
-      },
-      help);
+      flag, [&options, setting] { options.direct.push_back(setting); }, help);
 }
 
 }  // namespace
@@ -250,10 +246,11 @@ void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
         options.direct.emplace_back(assignment(key, option_value(key, value)), "--sure " + value);
       },
       "the odds of not running out of memory from which a plan fits: 0.99 or 99% (0.95)");
-  add_stack_flag(command, options, "--tuned",
-                 "as the makers of the stack run it: the interval of their published runs");
-  add_stack_flag(command, options, "--as-it-comes",
-                 "as the stack comes to its users: the interval of what they report");
+  add_setting_flag(command, options, "--tuned", {assignment(kStackKey, "tuned"), "--tuned"},
+                   "as the makers of the stack run it: the interval of their published runs");
+  add_setting_flag(command, options, "--as-it-comes",
+                   {assignment(kStackKey, "as_it_comes"), "--as-it-comes"},
+                   "as the stack comes to its users: the interval of what they report");
   add_repeatable(command, "--set", options.settings, "set any key: plan.tp=8");
   add_backends_option(command, options.backends);
   add_repeatable(command, "--measured", options.measured,

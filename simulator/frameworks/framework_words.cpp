@@ -149,7 +149,7 @@ std::vector<VocabularySize> sizes_of(std::optional<MappingReader> mapping) {
 // A value by the row's table; one that it does not have stays as it is.
 void translate(const FrameworkWord& word, Setting& setting) {
   if (const ConfigNode* const present = value_for(word.values, setting.value.text)) {
-    setting.value.text = present->kind == ConfigNode::Kind::kNull ? "null" : present->text;
+    setting.value.text = present->text;
     setting.value.quoted = present->quoted;
   }
 }

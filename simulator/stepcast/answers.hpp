@@ -88,8 +88,8 @@ struct StepProjection {
   std::optional<StepNumbers> numbers;
   std::vector<StageBytes> memory;      // by pipeline rank; empty where the plan does not divide
   double memory_capacity_bytes = 0.0;  // of one GPU
-  double probability = 0.0;            // that the run does not run out of it
-  std::optional<RunNumbers> run{};     // empty without numbers, and without training.tokens
+  double probability = 0.0;  // that the run does not run out of it; 0 where it does not divide
+  std::optional<RunNumbers> run{};  // empty without numbers, and without training.tokens
 };
 
 // What the command of the same name prints.

@@ -78,7 +78,7 @@ StepProjection step_of(const Projection& projection) {
                       std::nullopt,
                       {},
                       projection.memory_capacity.value(),
-                      odds_on(projection.memory),
+                      projection.memory.empty() ? 0.0 : odds_on(projection.memory),
                       run_numbers_of(projection)};
   if (projection.priced) {
     step.numbers = numbers_of(projection);

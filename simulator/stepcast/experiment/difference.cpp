@@ -30,14 +30,9 @@ class TokenScale {
   double of_second_;
 };
 
-bool is_computation(const ExplainedOp& entry) {
-  return !entry.communicates() && entry.counted.pass != StepPass::kOptimizer &&
-         !runs_on_gather_stream(entry.counted.op);
-}
-
 Seconds time_of_kind(const Explanation& e, std::string_view kind) {
   return sum_over(e.operators, [kind](const ExplainedOp& entry) {
-    return is_computation(entry) && kind_name(entry.counted.op) == kind ? entry.total() : Seconds{};
+    return entry.computes() && kind_name(entry.counted.op) == kind ? entry.total() : Seconds{};
   });
 }
 

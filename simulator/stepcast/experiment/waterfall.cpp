@@ -32,16 +32,11 @@ struct ComputationTimes {
   }
 };
 
-bool is_computation(const ExplainedOp& entry) {
-  return !entry.communicates() && entry.counted.pass != StepPass::kOptimizer &&
-         !runs_on_gather_stream(entry.counted.op);
-}
-
 ComputationTimes times_of(const std::vector<ExplainedOp>& operators) {
   ComputationTimes times;
   for (const ExplainedOp& entry : operators) {
     const Flops work = flops(entry.counted.op);
-    if (!is_computation(entry)) {
+    if (!entry.computes()) {
       continue;
     }
     if (entry.counted.pass == StepPass::kRecompute) {

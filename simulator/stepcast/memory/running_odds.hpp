@@ -6,8 +6,8 @@
 //
 //   x = (ln(used / capacity) + ln(in use / capacity)) / 2
 //
-// used: the allocated peak with what lies outside of the allocator; in use: what the allocator
-// reserves with it, the most that it would take of a GPU without end:
+// used: the allocated peak with what lies outside of the allocator; in use: all that the allocator
+// would reserve if the GPU had room without end, with the same:
 //
 //   P(runs) = despite + (1 - despite) / (1 + exp((x - centre) / scale))
 //
@@ -26,9 +26,9 @@ namespace stepcast {
 //   at least 98 %  95 to 98  90 to 95  80 to 90  50 to 80  20 to 50  10 to 20  below 10
 //   99.7 (898)     95 (55)   78 (27)   88 (17)   47 (43)   50 (10)   0 (18)    3 % (235) did run.
 struct MemoryErrors {
-  double centre = 0.09;   // runs of which half run: memory is told too high more often than too low
+  double centre = 0.09;   // the x at which half run; above 0: memory is told too high more often
   double scale = 0.06;    // of the errors around it
-  double despite = 0.05;  // runs that hold less than anything that is told of them
+  double despite = 0.05;  // share that runs whatever is told: a source leaves out what saves memory
 };
 
 // Of one rank. All that it holds is at least 1 B.

@@ -34,6 +34,11 @@ struct ExplainedOp {
   CommunicationBytes experts{};  // of a communication between the ranks of experts
 
   [[nodiscard]] bool communicates() const { return communication_axis(counted.op).has_value(); }
+  // What the breakdown of a step calls computation: FSDP's copy of its shard runs with its gathers.
+  [[nodiscard]] bool computes() const {
+    return !communicates() && counted.pass != StepPass::kOptimizer &&
+           !runs_on_gather_stream(counted.op);
+  }
   [[nodiscard]] Seconds total() const { return static_cast<double>(counted.count) * cost.duration; }
 };
 
