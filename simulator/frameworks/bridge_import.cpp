@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/bridge_python.hpp"
 #include "frameworks/bridge_recipe.hpp"
 #include "frameworks/job_size.hpp"
+#include "frameworks/launch_command.hpp"
 #include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_import.hpp"
 #include "frameworks/primus_import.hpp"
 #include "frameworks/shell_script.hpp"
+#include "frameworks/text_form.hpp"
+#include "frameworks/trainer_files.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/scalar.hpp"
@@ -21,6 +25,8 @@ namespace {
 constexpr std::string_view kPresetSet = "megatron_bridge";
 constexpr std::string_view kLibrarySet = "megatron_bridge_plain";
 constexpr std::string_view kLauncher = "setup_experiment.py";
+constexpr LaunchedProgram kRecipeProgram{"Megatron Bridge's run_recipe.py", "run_recipe",
+                                         ArgumentForm::kAssignments};
 
 // Options of the launcher, and fields of recipes, that change nothing that is predicted.
 constexpr std::string_view kLauncherOptions =
@@ -34,6 +40,31 @@ constexpr std::string_view kLauncherOptions =
 
 // --- the launcher's command ---------------------------------------------------------------------
 
+// The settings of a command's words: "-g 8", "--num_gpus=8", "model.seq_length=4096". What stands
+// behind one of them is more of its value.
+void add_settings(std::span<const ShellWord> words, std::vector<Setting>& settings) {
+  for (const ShellWord& word : words) {
+    const std::string& text = word.text;
+    const std::size_t equals = text.find('=');
+    const bool option =
+        text.size() > 1 && text.front() == '-' && ascii::is_letter(text[text[1] == '-' ? 2 : 1]);
+    if (option) {
+      const std::size_t begin = text[1] == '-' ? 2 : 1;
+      const bool given = equals != std::string::npos;
+      settings.push_back(
+          text_setting(bridge_field(text.substr(begin, (given ? equals : text.size()) - begin)),
+                       given ? text.substr(equals + 1) : "true", word.where));
+    } else if (equals != std::string::npos) {
+      settings.push_back(
+          text_setting(bridge_field(text.substr(0, equals)), text.substr(equals + 1), word.where));
+    } else if (!settings.empty() && settings.back().value.text == "true") {
+      settings.back().value.text = text;
+    } else if (!settings.empty()) {
+      settings.back().value.text += " " + text;
+    }
+  }
+}
+
 BridgeFile read_launcher(const ImportInput& input) {
   const ShellScript script =
       run_script(input.text, input.file, shell_assignments(input.overrides),
@@ -42,29 +73,10 @@ BridgeFile read_launcher(const ImportInput& input) {
   file.recipe.task = "pretrain";
   file.changes_recipe = true;
   for (const ShellCommand& command : script.commands) {
-    bool launched = false;
-    for (const ShellWord& word : command.words) {
-      const std::string& text = word.text;
-      const std::size_t equals = text.find('=');
-      const bool option =
-          text.size() > 1 && text.front() == '-' && ascii::is_letter(text[text[1] == '-' ? 2 : 1]);
-      if (!launched) {
-        launched = text.ends_with(kLauncher);
-      } else if (option) {
-        const std::size_t begin = text[1] == '-' ? 2 : 1;
-        const bool given = equals != std::string::npos;
-        file.settings.push_back(
-            text_setting(bridge_field(text.substr(begin, (given ? equals : text.size()) - begin)),
-                         given ? text.substr(equals + 1) : "true", word.where));
-      } else if (equals != std::string::npos) {
-        const std::string key = text.substr(0, equals);
-        file.settings.push_back(
-            text_setting(bridge_field(key), text.substr(equals + 1), word.where));
-      } else if (!file.settings.empty() && file.settings.back().value.text == "true") {
-        file.settings.back().value.text = text;
-      } else if (!file.settings.empty()) {
-        file.settings.back().value.text += " " + text;
-      }
+    const auto launcher = std::ranges::find_if(
+        command.words, [](const ShellWord& word) { return word.text.ends_with(kLauncher); });
+    if (launcher != command.words.end()) {
+      add_settings({launcher + 1, command.words.end()}, file.settings);
     }
   }
   return file;
@@ -124,6 +136,31 @@ bool is_one_word(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), ascii::is_word);
 }
 
+// run_recipe.py --recipe NAME KEY=VALUE ..., as a script starts it on the GPUs of its launcher.
+BridgeFile read_recipe_launch(const ImportInput& input, const std::string& wanted) {
+  LaunchCommand command = launched_script(kRecipeProgram, input).command;
+  std::vector<Setting> settings;
+  add_settings(command.arguments, settings);
+  const std::string given = taken(settings, "recipe", {});
+  const std::string name = wanted.empty() ? given : wanted;
+  if (name.empty()) {
+    throw ConfigError({input.file, 0, 0},
+                      "starts run_recipe.py with no --recipe; give recipe=NAME behind the file");
+  }
+  if (!bridge_table_entry(name, input.data) && !parse_bridge_recipe(name)) {
+    throw ConfigError({input.file, 0, 0},
+                      "starts the recipe '" + name.substr(0, 100) + "', which is not known here" +
+                          did_you_mean(name, {bridge_table_names(name, input.data)}) +
+                          "; give recipe=NAME behind the file");
+  }
+  BridgeFile file = read_name(name, input);
+  file.settings = std::move(settings);
+  file.doubts = std::move(command.doubts);
+  file.size = launch_size(command.launcher);
+  file.keeps_batch = true;
+  return file;
+}
+
 BridgeFile read_bridge_file(const ImportInput& input, const std::string& wanted) {
   const std::string trimmed = input.text.substr(0, input.text.find_last_not_of(" \r\n") + 1);
   if (is_one_word(trimmed)) {
@@ -131,6 +168,9 @@ BridgeFile read_bridge_file(const ImportInput& input, const std::string& wanted)
   }
   if (input.text.find(kLauncher) != std::string::npos) {
     return read_launcher(input);
+  }
+  if (form_of(input.text, input.file) == TextForm::kShell) {
+    return read_recipe_launch(input, wanted);
   }
   return read_python_recipe(input, wanted);
 }
@@ -152,7 +192,8 @@ void scale_batch(const BridgeTableEntry& base, std::vector<Setting>& settings,
   const std::int64_t replicas = file.recipe.gpus / ranks_of_replica(settings);
   const bool stated = std::any_of(file.settings.begin(), file.settings.end(), given);
   const auto batch = std::find_if(settings.begin(), settings.end(), given);
-  if (batch != settings.end() && !stated && base_replicas > 0 && replicas != base_replicas) {
+  if (batch != settings.end() && !stated && !file.keeps_batch && base_replicas > 0 &&
+      replicas != base_replicas) {
     const std::int64_t size = leading_number(batch->value.text).value_or(0);
     batch->value.text = std::to_string(size * replicas / base_replicas);
   }
@@ -191,8 +232,10 @@ MegatronSource bridge_source(const BridgeFile& file, const ImportInput& input) {
     throw ConfigError(where, "runs on the GPU '" + recipe.gpu.substr(0, 60) +
                                  "', of which there is no profile; give --gpu");
   }
-  if (recipe.gpus > 0 && !input.nodes) {
-    source.gpus = recipe.gpus;
+  if (!input.nodes) {
+    source.gpus = cluster_gpus(input, file.size.nodes, file.size.gpus_per_node, source.gpu);
+    source.gpus = source.gpus ? source.gpus : file.size.gpus;
+    source.gpus = !source.gpus && recipe.gpus > 0 ? recipe.gpus : source.gpus;
   }
   if (recipe.model.empty()) {
     throw ConfigError(where,
@@ -274,6 +317,7 @@ ImportedExperiment import_megatron_bridge(const ImportInput& input) {
   }
   Diagnostics diagnostics;
   FrameworkReader settings(std::move(file.settings), diagnostics);
+  settings.add_doubts(std::move(file.doubts));
   settings.add_defaults(usual_fields(file, input.data, *precision, where));
   remark_on(file, settings);
   settings.without_effect(kLauncherOptions);

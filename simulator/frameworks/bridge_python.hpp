@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "frameworks/bridge_recipe.hpp"
+#include "frameworks/launch_size.hpp"
+#include "frameworks/setting_reader.hpp"
 #include "stepcast/config/config_node.hpp"
 
 namespace stepcast {
@@ -41,6 +43,9 @@ struct BridgeFile {
   std::string base;         // the recipe of the table; empty for none
   bool of_library = false;  // no performance preset
   bool has_plan = false;
+  bool keeps_batch = false;  // also where the number of replicas is another than the recipe's
+  std::vector<SettingDoubt> doubts;
+  LaunchSize size;  // that a script's launcher says
 };
 
 // A recipe's field, by its path or its last name, or an option of the launcher as Megatron's field.

@@ -233,6 +233,8 @@ std::optional<RecognizedFile> recognized_file(const ReadText& read, const DataRo
   return RecognizedFile{std::move(format), {}, {read.file, 0, 0}};
 }
 
+bool has_keys(const ReadText& read) { return !keys_of_lines(read.text, read.form).empty(); }
+
 std::string told_format(const RecognizedFile& file) {
   return file.format.name + (file.sign.empty() ? "" : ", by its '" + file.sign + "'");
 }

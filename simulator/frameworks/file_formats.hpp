@@ -66,6 +66,9 @@ struct SeenFile {
   std::optional<RecognizedFile> recognized;
 };
 
+// Whether a text has a line that is a key of YAML or JSON, though it need not be either as a whole.
+bool has_keys(const ReadText& read);
+
 // "is a configuration of GPT-NeoX, by its 'pipe_parallel_size'".
 std::string told_format(const RecognizedFile& file);
 

@@ -176,6 +176,12 @@ LaunchCommand command_of(const LaunchedProgram& program, const ShellScript& scri
                           "', which is not beside the script, and no command of " +
                           std::string(program.what) + "; put it there, or give that script");
   }
+  if (!best && script.stopped) {
+    throw ConfigError(*script.stopped,
+                      "ends the script here, before any command that runs " +
+                          std::string(program.what) +
+                          "; give the variables or arguments that it asks for: KEY=VALUE, 1=VALUE");
+  }
   if (!best) {
     throw ConfigError({file, 0, 0}, "has no command that runs " + std::string(program.what) +
                                         "; is it the script that launches the training?");

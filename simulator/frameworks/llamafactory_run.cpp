@@ -45,7 +45,7 @@ class FactoryReader {
     read_optimizer(names.optimizer);
     read_packing();
     if (settings_.is_on("enable_liger_kernel", "software")) {
-      run_.liger = {true, true, true, false, true};
+      run_.liger = liger_of_trainer(settings_);
     }
     read_tuning();
     read_loading();

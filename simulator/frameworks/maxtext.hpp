@@ -17,6 +17,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "frameworks/exported_file.hpp"
@@ -31,13 +33,18 @@ ImportedExperiment import_maxtext(const ImportInput& input);
 std::vector<ExportedFile> export_maxtext(const ExportInput& input);
 std::vector<ExportRefusal> why_not_maxtext(const ExportInput& input);
 
-// Of settings that stand in a reader already. Problems go to its diagnostics.
-FrameworkExperiment read_maxtext(FrameworkReader& settings, const ImportInput& input);
+// Of settings that stand in a reader already. Problems go to its diagnostics. `of_file` are the
+// names that a configuration file says and no argument after it.
+FrameworkExperiment read_maxtext(FrameworkReader& settings, const ImportInput& input,
+                                 std::span<const std::string> of_file = {});
 
 // The model of a configuration: a name, and widths that stand beside it. Empty, with an error,
-// where the name is not known.
+// where the name is not known. Of a named model MaxText takes its own models/NAME.yml over the
+// file's widths, and refuses other widths as arguments without override_model_config
+// (src/maxtext/configs/pyconfig.py, _initialize_pydantic).
 std::optional<KeptModel> read_maxtext_model(FrameworkReader& settings, const FrameworkWords& words,
-                                            const ImportInput& input);
+                                            const ImportInput& input,
+                                            std::span<const std::string> of_file);
 
 // The words of configs/frameworks/maxtext.yaml.
 FrameworkWords maxtext_words(const DataRoot& data);

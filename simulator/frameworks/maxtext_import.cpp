@@ -185,11 +185,12 @@ ConfigNode without_place(ConfigNode value) {
 
 class MaxTextReader {
  public:
-  MaxTextReader(FrameworkReader& settings, const ImportInput& input)
-      : settings_(settings), input_(input), words_(maxtext_words(input.data)) {}
+  MaxTextReader(FrameworkReader& settings, const ImportInput& input,
+                std::span<const std::string> of_file)
+      : settings_(settings), input_(input), of_file_(of_file), words_(maxtext_words(input.data)) {}
 
   FrameworkExperiment experiment() {
-    if (std::optional<KeptModel> read = read_maxtext_model(settings_, words_, input_)) {
+    if (std::optional<KeptModel> read = read_maxtext_model(settings_, words_, input_, of_file_)) {
       knows_layers_ = read->knows_layers;
       parts_.model_name = read->model.name;
       parts_.model = std::move(read->model);
@@ -482,6 +483,7 @@ class MaxTextReader {
 
   FrameworkReader& settings_;
   const ImportInput& input_;
+  std::span<const std::string> of_file_;
   FrameworkWords words_;
   FrameworkExperiment parts_;
   bool knows_layers_ = true;
@@ -504,10 +506,22 @@ void assume_one_node(const FrameworkExperiment& parts, const ImportInput& input,
   }
 }
 
+std::vector<std::string> said_by_file_alone(const MaxTextLaunch& file) {
+  std::vector<std::string> names;
+  for (const Setting& setting : file.settings) {
+    const auto is_same = [&](const Setting& other) { return other.name == setting.name; };
+    if (std::ranges::none_of(file.arguments, is_same)) {
+      names.push_back(setting.name);
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
-FrameworkExperiment read_maxtext(FrameworkReader& settings, const ImportInput& input) {
-  return MaxTextReader(settings, input).experiment();
+FrameworkExperiment read_maxtext(FrameworkReader& settings, const ImportInput& input,
+                                 std::span<const std::string> of_file) {
+  return MaxTextReader(settings, input, of_file).experiment();
 }
 
 ImportedExperiment import_maxtext(const ImportInput& input) {
@@ -519,7 +533,9 @@ ImportedExperiment import_maxtext(const ImportInput& input) {
     std::erase_if(file.doubts,
                   [&](const SettingDoubt& doubt) { return doubt.name == setting.name; });
   }
-  file.settings.insert(file.settings.end(), given.begin(), given.end());
+  file.arguments.insert(file.arguments.end(), given.begin(), given.end());
+  const std::vector<std::string> of_file = said_by_file_alone(file);
+  file.settings.insert(file.settings.end(), file.arguments.begin(), file.arguments.end());
   Diagnostics diagnostics;
   FrameworkReader reader(std::move(file.settings), diagnostics);
   reader.add_doubts(std::move(file.doubts));
@@ -528,7 +544,7 @@ ImportedExperiment import_maxtext(const ImportInput& input) {
       reader.assume(assumption.ours, assumption.value, assumption.note);
     }
   }
-  FrameworkExperiment parts = read_maxtext(reader, launched);
+  FrameworkExperiment parts = read_maxtext(reader, launched, of_file);
   assume_one_node(parts, launched, reader);
   return assembled(reader, std::move(parts), launched);
 }

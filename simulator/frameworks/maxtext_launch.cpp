@@ -84,14 +84,14 @@ std::vector<Setting> named_settings(const LaunchCommand& command, const ImportIn
 
 MaxTextLaunch read_maxtext_launch(const ImportInput& input) {
   if (form_of(input.text, input.file) != TextForm::kShell) {
-    return {maxtext_settings(yaml_of(input), input.folder, 0), {}, {}};
+    return {maxtext_settings(yaml_of(input), input.folder, 0), {}, {}, {}};
   }
   LaunchCommand command = launched_script(kMaxTextProgram, input).command;
-  MaxTextLaunch file{named_settings(command, input), std::move(command.doubts),
-                     launch_size(command.launcher)};
+  MaxTextLaunch file{
+      named_settings(command, input), {}, std::move(command.doubts), launch_size(command.launcher)};
   for (Setting& setting : settings_in(command.arguments, ArgumentForm::kAssignments)) {
     setting.value = without_separators(std::move(setting.value));
-    file.settings.push_back(std::move(setting));
+    file.arguments.push_back(std::move(setting));
   }
   return file;
 }

@@ -16,7 +16,8 @@
 namespace stepcast {
 
 struct MaxTextLaunch {
-  std::vector<Setting> settings;
+  std::vector<Setting> settings;   // that a file says
+  std::vector<Setting> arguments;  // of the command, which count before those
   std::vector<SettingDoubt> doubts;
   LaunchSize size;  // that a script's launcher says
 };

@@ -31,7 +31,14 @@ ModelSpec base_model() {
 
 class Widths {
  public:
-  Widths(FrameworkReader& settings, ModelSpec& model) : settings_(settings), model_(model) {}
+  // `named`: MaxText has a file of its own for the model.
+  Widths(FrameworkReader& settings, ModelSpec& model, bool named,
+         std::span<const std::string> of_file)
+      : settings_(settings),
+        model_(model),
+        named_(named),
+        overrides_(settings.is_on("override_model_config", "model")),
+        of_file_(of_file) {}
 
   void read() {
     put("base_emb_dim", "model.hidden_size", model_.hidden);
@@ -44,10 +51,8 @@ class Widths {
         put("head_dim", "model.attention.head_dim", model_.attention.qk_head_dim)) {
       model_.attention.v_head_dim = model_.attention.qk_head_dim;
     }
-    if (settings_.flag("logits_via_embedding", "model.tied_embeddings").value_or(false)) {
-      model_.tied_embeddings = true;
-      changed_ = true;
-    }
+    read_ties();
+    read_gate();
     read_experts();
     scale();
     check_heads();
@@ -69,7 +74,7 @@ class Widths {
   }
   bool put(std::string_view name, std::string_view ours, std::int64_t& width) {
     const auto given = settings_.count(name, ours);
-    if (!given) {
+    if (!given || !counts(name, ours, std::to_string(width), std::to_string(*given))) {
       return false;
     }
     if (*given < kWidth.lowest || *given > kWidth.highest) {
@@ -80,6 +85,62 @@ class Widths {
     changed_ = changed_ || width != *given;
     width = *given;
     return true;
+  }
+
+  // One of what a model may have none of.
+  bool put_up_to(std::int64_t most, std::string_view name, std::string_view ours,
+                 std::int64_t& number) {
+    const auto given = settings_.count(name, ours);
+    if (!given || !counts(name, ours, std::to_string(number), std::to_string(*given))) {
+      return false;
+    }
+    const std::int64_t within = std::clamp<std::int64_t>(*given, 0, most);
+    changed_ = changed_ || number != within;
+    number = within;
+    return true;
+  }
+
+  // Whether what is written counts, of a key that a named model's own file says as well.
+  bool counts(std::string_view name, std::string_view ours, const std::string& own,
+              const std::string& given) {
+    if (!named_ || own == given) {
+      return true;
+    }
+    const bool of_file = std::ranges::find(of_file_, name) != of_file_.end();
+    if (of_file) {
+      settings_.assume(std::string(ours), own,
+                       "MaxText's file of the model says it, which counts before the file's " +
+                           std::string(name) + ": " + given + "; " + std::string(name) + "=" +
+                           given + " override_model_config=true behind the file takes that");
+    } else if (!overrides_) {
+      settings_.error(name, "is " + given + ", and MaxText's file of the model says " + own +
+                                "; add override_model_config=true, without which MaxText refuses "
+                                "two values");
+    }
+    return !of_file && overrides_;
+  }
+
+  void read_ties() {
+    constexpr std::string_view kKey = "logits_via_embedding";
+    constexpr std::string_view kOurs = "model.tied_embeddings";
+    const auto word = [](bool on) { return on ? "true" : "false"; };
+    const std::optional<bool> given = settings_.flag(kKey, kOurs);
+    if (given && counts(kKey, kOurs, word(model_.tied_embeddings), word(*given))) {
+      changed_ = changed_ || model_.tied_embeddings != *given;
+      model_.tied_embeddings = *given;
+    }
+  }
+
+  // ["silu", "linear"] is a gate and what it gates.
+  void read_gate() {
+    const std::optional<std::string> given =
+        settings_.as_written("mlp_activations", "model.mlp.gated");
+    if (!given || named_) {
+      return;
+    }
+    const bool gated = given->find("linear") != std::string::npos;
+    changed_ = changed_ || model_.mlp.gated != gated;
+    model_.mlp.gated = gated;
   }
 
   void read_experts() {
@@ -96,15 +157,12 @@ class Widths {
     moe.experts = experts;
     put("num_experts_per_tok", "model.moe.experts_per_token", moe.experts_per_token);
     put("base_moe_mlp_dim", "model.moe.expert_ffn_hidden", moe.expert_ffn_hidden);
-    if (const auto given =
-            settings_.count("shared_experts", "model.moe.shared_expert_ffn_hidden")) {
-      const auto shared = std::clamp<std::int64_t>(*given, 0, 64);
+    std::int64_t shared = moe.shared_expert_ffn_hidden / moe.expert_ffn_hidden;
+    if (put_up_to(64, "shared_experts", "model.moe.shared_expert_ffn_hidden", shared)) {
       moe.shared_expert_ffn_hidden = shared * moe.expert_ffn_hidden;
     }
-    if (const auto dense =
-            settings_.count("first_num_dense_layers", "model.moe.first_dense_layers")) {
-      moe.first_dense_layers = std::clamp<std::int64_t>(*dense, 0, model_.layers);
-    }
+    put_up_to(model_.layers, "first_num_dense_layers", "model.moe.first_dense_layers",
+              moe.first_dense_layers);
     moe.experts_per_token = std::min(moe.experts_per_token, moe.experts);
     model_.moe = moe;
   }
@@ -157,6 +215,9 @@ class Widths {
 
   FrameworkReader& settings_;
   ModelSpec& model_;
+  bool named_;
+  bool overrides_;
+  std::span<const std::string> of_file_;
   bool changed_ = false;
 };
 
@@ -184,7 +245,8 @@ void read_mtp(FrameworkReader& settings, const ModelFlavor* known, const DataRoo
 }  // namespace
 
 std::optional<KeptModel> read_maxtext_model(FrameworkReader& settings, const FrameworkWords& words,
-                                            const ImportInput& input) {
+                                            const ImportInput& input,
+                                            std::span<const std::string> of_file) {
   const std::string name = settings.text_or("model_name", "model", "default");
   const ModelFlavor* known = find_flavor(words.models(), "", name);
   KeptModel read;
@@ -198,7 +260,7 @@ std::optional<KeptModel> read_maxtext_model(FrameworkReader& settings, const Fra
     refuse_name(settings, words, name);
     return std::nullopt;
   }
-  Widths(settings, read.model).read();
+  Widths(settings, read.model, known != nullptr, of_file).read();
   read_mtp(settings, known, input.data, read.model);
   return read;
 }

@@ -8,6 +8,7 @@
 #include "frameworks/megatron_core.hpp"
 #include "frameworks/nemo.hpp"
 #include "frameworks/nemo_recipe.hpp"
+#include "frameworks/nemo_references.hpp"
 #include "frameworks/text_form.hpp"
 #include "frameworks/trainer_files.hpp"
 
@@ -87,32 +88,47 @@ NemoFile read_nemo_file(const ImportInput& input) {
   }
 }
 
-// Puts the values of other keys for ${model.key}, and ${.key} beside it.
-void settle_references(std::vector<Setting>& settings) {
-  for (Setting& setting : settings) {
-    const std::string& text = setting.value.text;
-    if (!text.starts_with("${") || text.find('}') != text.size() - 1) {
-      continue;
-    }
-    std::string name = text.substr(2, text.size() - 3);
-    if (name.starts_with('.') && !name.starts_with("..")) {
-      name = setting.name.substr(0, setting.name.rfind('.')) + name;
-    }
-    if (const Setting* const other = last_of(settings, name)) {
-      setting.value.text = other->value.text;
-      setting.value.quoted = other->value.quoted;
-    }
+void put_in_place_of(std::string_view name, Setting setting, std::vector<Setting>& settings) {
+  std::erase_if(settings, [name](const Setting& one) { return one.name == name; });
+  settings.push_back(std::move(setting));
+}
+
+// PyTorch Lightning's names of fp16.
+void settle_precision(std::vector<Setting>& settings) {
+  constexpr std::string_view kKey = "trainer.precision";
+  const Setting* const precision = last_of(settings, kKey);
+  if (precision != nullptr && is_among("16 16-mixed 16-true", precision->value.text)) {
+    put_in_place_of(kKey, text_setting("model.fp16", "true", precision->value.location()),
+                    settings);
+  }
+}
+
+// NeMo turns fused sums of gradients off where it cannot have them: megatron_base_model.py,
+// _validate_and_override_config.
+void settle_gradient_fusion(std::vector<Setting>& settings) {
+  constexpr std::string_view kKey = "model.gradient_accumulation_fusion";
+  const bool may = is_true(settings, "model.megatron_amp_O2") && !is_true(settings, "model.fsdp");
+  const Setting* const fusion = last_of(settings, kKey);
+  if (fusion != nullptr && !may) {
+    put_in_place_of(kKey, text_setting(std::string(kKey), "false", fusion->value.location()),
+                    settings);
   }
 }
 
 // What several keys say together: the format of products, and who holds the optimizer's states.
 void settle_together(std::vector<Setting>& settings, const Location& whole) {
+  settle_precision(settings);
+  settle_gradient_fusion(settings);
   if (const Setting* const fp8 = last_of(settings, "model.fp8")) {
     const bool on = is_true(settings, "model.fp8");
     const bool e4m3 = is_true(settings, "model.fp8_e4m3");
-    const Location where = fp8->value.location();
-    std::erase_if(settings, [](const Setting& setting) { return setting.name == "model.fp8"; });
-    settings.push_back(text_setting("model.fp8", !on ? "None" : e4m3 ? "e4m3" : "hybrid", where));
+    put_in_place_of("model.fp8",
+                    text_setting("model.fp8",
+                                 !on    ? "None"
+                                 : e4m3 ? "e4m3"
+                                        : "hybrid",
+                                 fp8->value.location()),
+                    settings);
   }
   const Setting* const optimizer = last_of(settings, "model.optim.name");
   if (optimizer != nullptr && optimizer->value.text.find("distributed") != std::string::npos) {

@@ -317,7 +317,8 @@ ImportedExperiment handed_over(const PrimusConfig& config, const ImportInput& in
 
 void refuse_diffusion(const PrimusConfig& config, const ImportInput& input) {
   const auto says_so = [](const Setting& setting) {
-    return setting.name == "model_type" && setting.value.text.starts_with("diffusion");
+    return setting.name == "model_type" &&
+           (setting.value.text.starts_with("diffusion") || setting.value.text.starts_with("flux"));
   };
   if (std::any_of(config.settings.begin(), config.settings.end(), says_so) ||
       std::any_of(config.presets.begin(), config.presets.end(), says_so)) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "frameworks/text_form.hpp"
+#include "stepcast/base/error.hpp"
 #include "stepcast/config/config_node.hpp"
 
 namespace stepcast {
@@ -17,6 +18,7 @@ struct ReadText {
   TextForm form = TextForm::kYaml;
   // Of JSON and YAML; nothing where it cannot be read as one document.
   std::optional<ConfigNode> document;
+  std::optional<Diagnostic> fault;  // of JSON and YAML: why it cannot
 };
 
 ReadText read_text(std::string text, std::string file);

@@ -313,8 +313,22 @@ void FrameworkReader::also_known(std::string_view names) {
   }
 }
 
+void FrameworkReader::leave_out_map(std::string_view name, std::string_view meaning) {
+  const std::string prefix = std::string(name) + ".";
+  bool told = false;
+  for (Held& held : settings_) {
+    if (!held.asked && held.setting.name.starts_with(prefix)) {
+      held.asked = true;
+      const bool first = !std::exchange(told, true);
+      add(first ? ImportOutcome::kNotCarried : ImportOutcome::kWithoutEffect, held.setting, {},
+          first ? meaning : std::string_view{});
+    }
+  }
+}
+
 void FrameworkReader::not_carried(std::string_view name, std::string_view meaning,
                                   std::string_view neutral) {
+  leave_out_map(name, meaning);
   const std::size_t before = remarks_.size();
   const Setting* setting = take(name, {});
   if (setting == nullptr || remarks_.size() == before) {

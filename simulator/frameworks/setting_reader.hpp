@@ -124,6 +124,7 @@ class FrameworkReader {
   // Names that are known though nothing is read of them, for suggestions; those that end in '*' are
   // none.
   void also_known(std::string_view names);
+  // A key, or a map of keys, that changes the result if it is not neutral.
   void not_carried(std::string_view name, std::string_view meaning,
                    std::string_view neutral = "false");
   void not_carried(std::span<const UnpricedKey> keys);
@@ -161,6 +162,8 @@ class FrameworkReader {
   void add(ImportOutcome outcome, const Setting& setting, std::string_view ours,
            std::string_view note);
   const Setting* take(std::string_view name, std::string_view ours);
+  // The keys of a map `name` that nobody asked for: the first is told as what is not carried.
+  void leave_out_map(std::string_view name, std::string_view meaning);
   void take_default(std::string_view name, std::string_view ours, std::string fallback);
   // What `read` makes of the value, which must be what is expected.
   template <typename Read>

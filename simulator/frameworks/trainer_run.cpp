@@ -168,7 +168,7 @@ class PlainReader {
   void read_liger() {
     const std::string_view name = first_of(settings_, "use_liger_kernel use_liger use_liger_loss");
     if (!name.empty() && settings_.is_on(name, "software")) {
-      run_.liger = {true, true, true, false, true};
+      run_.liger = liger_of_trainer(settings_);
     }
     const std::string loss = settings_.text("loss_type", "software.cross_entropy").value_or("nll");
     if (loss == "chunked_nll") {
@@ -327,6 +327,20 @@ std::optional<LoadedWeights> loaded_weights(FrameworkReader& settings, std::stri
                         " is the checkpoint's own format, which the file does not say");
   }
   return known == nullptr ? LoadedWeights::kBf16 : known->ours;
+}
+
+LigerKernels liger_of_trainer(FrameworkReader& settings) {
+  const auto on = [&](std::string_view kernel, bool usual) {
+    const std::string key = "liger_kernel_config." + std::string(kernel);
+    return settings.flag(key, "software").value_or(usual);
+  };
+  LigerKernels liger;
+  liger.rope = on("rope", true);
+  liger.norm = on("rms_norm", true);
+  liger.activation = on("swiglu", true);
+  liger.cross_entropy = on("cross_entropy", false);
+  liger.fused_linear = on("fused_linear_cross_entropy", true);
+  return liger;
 }
 
 std::optional<TrainerPrecision> read_precision(FrameworkReader& settings) {

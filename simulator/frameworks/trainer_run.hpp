@@ -125,6 +125,9 @@ std::optional<LoadedWeights> loaded_weights(FrameworkReader& settings, std::stri
                                const std::string& what);
 // bf16 and fp16 of Trainer. A file that wants both is an error.
 std::optional<TrainerPrecision> read_precision(FrameworkReader& settings);
+// Liger's kernels as Trainer takes them: all but the loss by itself, or what liger_kernel_config
+// says.
+LigerKernels liger_of_trainer(FrameworkReader& settings);
 // max_grad_norm, gradient_accumulation_steps.
 void read_steps(FrameworkReader& settings, TrainerRun& run);
 

@@ -10,6 +10,9 @@ namespace {
 
 constexpr auto kTrainerUnpriced = std::to_array<UnpricedKey>({
     {"torch_compile", "generated kernels; here eager ones"},
+    // Either turns it on (training_args.py, __post_init__).
+    {"torch_compile_backend", "generated kernels; here eager ones", ""},
+    {"torch_compile_mode", "generated kernels; here eager ones", ""},
     {"use_unsloth", "kernels and checkpoints of Unsloth, which are not known here"},
     {"use_cpu", "trains on the host"},
     {"no_cuda", "trains on the host"},
@@ -33,6 +36,8 @@ constexpr auto kTrainerUnpriced = std::to_array<UnpricedKey>({
     {"tune_mm_mlp_adapter", "vision encoders are not priced"},
     {"vision_tower", "vision encoders are not priced", ""},
     {"fix_vit", "vision encoders are not priced", ""},
+    {"config_overrides", "another model: its configuration is changed", ""},
+    {"liger_kernel_config", "some of Liger's kernels alone; here all", ""},
     {"cp_size", "ranks that divide a sequence; give parallelism_config.cp_size", "1"},
 });
 
@@ -48,10 +53,10 @@ constexpr std::string_view kOfTrainer =
     "fsdp_transformer_layer_cls_to_wrap accelerator_config* parallelism_config optim_args "
     "length_column_name report_to skip_memory_metrics use_legacy_prediction_loop push_to_hub* "
     "resume_from_checkpoint hub_* gradient_checkpointing_kwargs* include_* "
-    "torchdynamo torch_compile_* ray_scope batch_eval_metrics eval_on_start use_mps_device "
+    "torchdynamo ray_scope batch_eval_metrics eval_on_start use_mps_device "
     "use_ipex past_index mp_parameters trackio_space_id project "
     "train_sampling_strategy enable_jit_checkpoint average_tokens_across_devices "
-    "liger_kernel_config* use_cache lr_scheduler predict_with_generate generation_* "
+    "use_cache lr_scheduler predict_with_generate generation_* "
     "sortish_sampler trackio_* dispatch_batches logger trust_remote_code use_auth_token hf_token "
     "token "
     // Read where another key asks for them.
@@ -71,7 +76,7 @@ constexpr std::string_view kOfTrl =
     "overwrite_hub_revision wandb_* num_proc preprocessing_num_workers max_prompt_length env "
     "model_code_revision use_fast_tokenizer tokenizer_name* tokenizer_revision add_special_tokens "
     "append_concat_token splits chat_template_format use_reentrant use_nested_quant "
-    "bnb_4bit_* model_init_kwargs model_init_kwargs.* trackio_space_id base_model_revision "
+    "bnb_4bit_* model_init_kwargs trackio_space_id base_model_revision "
     "auto_insert_empty_system_msg columns text_column decontaminate vllm_*";
 
 // Arguments of scripts that people start from: Alpaca, FastChat, Qwen, LLaVA, examples of PEFT and
@@ -80,7 +85,7 @@ constexpr std::string_view kOfScripts =
     "data_path eval_data_path data data_* train_file validation_file train_data valid_data "
     "train_data_path valid_data_path validation_split_percentage max_train_samples "
     "max_eval_samples overwrite_cache keep_linebreaks lazy_preprocess cache_dir is_multimodal "
-    "image_folder version config_name config_overrides low_cpu_mem_usage preprocess_* "
+    "image_folder version config_name low_cpu_mem_usage preprocess_* "
     "source_max_len target_max_len lora_weight_path lora_bias lora_path model_type template "
     "conv_template prompt_type pretrained_path tokenizer_path wandb hub push_to_hub_* "
     "instruct_* max_val_samples val_set_size lang dataset_config num_workers "
@@ -90,8 +95,24 @@ constexpr std::string_view kOfScripts =
 
 }  // namespace
 
+void refuse_changed_model(FrameworkReader& settings, std::string_view prefix) {
+  constexpr std::string_view kOfNoSize =
+      "attn_implementation torch_dtype dtype use_cache rope_scaling* rope_theta trust_remote_code "
+      "max_position_embeddings attention_dropout hidden_dropout revision low_cpu_mem_usage "
+      "device_map initializer_range tokenizer_class token cache_dir local_files_only "
+      "output_router_logits use_safetensors";
+  const auto of_no_size = [&](std::string_view name) {
+    return name.starts_with(prefix) && is_among(kOfNoSize, name.substr(prefix.size()));
+  };
+  settings.without_effect(of_no_size);
+  settings.refuse_rest([&](std::string_view name) { return name.starts_with(prefix); }, "",
+                       "changes the model's configuration, which is not followed; save the "
+                       "config.json that it makes and name its folder as the model");
+}
+
 void leave_out_trainer_keys(FrameworkReader& settings) {
   settings.not_carried(kTrainerUnpriced);
+  refuse_changed_model(settings, "model_init_kwargs.");
   settings.without_effect(kOfTrainer);
   settings.also_known(kOfTrainer);
   settings.without_effect(kOfTrl);

@@ -14,6 +14,8 @@ namespace stepcast {
 void leave_out_trainer_keys(FrameworkReader& settings);
 void leave_out_axolotl_keys(FrameworkReader& settings);
 void leave_out_llamafactory_keys(FrameworkReader& settings);
+// Refuses keys behind `prefix` that change the sizes of the model.
+void refuse_changed_model(FrameworkReader& settings, std::string_view prefix);
 void leave_out_deepspeed_keys(FrameworkReader& settings);
 void leave_out_accelerate_keys(FrameworkReader& settings);
 

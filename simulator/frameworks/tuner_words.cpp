@@ -54,6 +54,13 @@ constexpr auto kAxolotlUnpriced = std::to_array<UnpricedKey>({
     {"llama4_linearized_experts", "experts are layers of their own"},
     {"moe_grouped_backend", "another kernel for experts", ""},
     {"use_eaft", "another loss"},
+    {"use_dsv4_kernels", "kernels of its own"},
+    {"use_glm_dsa_kernels", "kernels of its own"},
+    {"use_mora", "adapters of another form"},
+    {"use_pose", "positions that skip, in parts of longer samples"},
+    {"kd_trainer", "learns from a teacher's probabilities, which is another loss"},
+    {"auto_find_batch_size", "the batch shrinks until it fits; here it stays"},
+    {"num_labels", "a head that classifies; here one of the vocabulary", ""},
     {"group_by_length", "samples of like length in a batch"},
     {"fused_attn_kernel", "a kernel of its own for attention", "false"},
     {"model_quantization_config", "weights in fewer bits", ""},
@@ -75,24 +82,32 @@ constexpr std::string_view kAxolotlWithoutEffect =
     "fp8_* added_tokens_overrides* chat_template* eot_tokens "
     "train_on_* roles_to_train strict early_stopping_patience loss_watchdog_* torchdistx_path "
     "remove_unused_columns skip_prepare_dataset ddp_* low_cpu_mem_usage device_map max_memory "
-    "lora_alpha lora_model_dir lora_fan_in_fan_out lora_modules_* peft.* peft_* loftq* "
+    "lora_alpha lora_model_dir lora_fan_in_fan_out lora_modules_* peft.* "
+    "peft_autocast_adapter_dtype "
+    "peft_ensure_weight_tying peft_init_lora_weights peft_layers_pattern "
+    "peft_trainable_token_indices peft_use_rslora loftq* "
     "lora_dropout lora_r lora_target_* lora_qkv_kernel lora_o_kernel lora_mlp_kernel loraplus_* "
     "is_llama_derived_model is_mistral_derived_model is_falcon_derived_model "
     "is_qwen_derived_model type_of_model "
-    "overrides_of_model_config.* model_config.* rope_scaling* cut_cross_entropy liger_* "
-    "shuffle_* curriculum_sampling group_* dataloader_* excess_length_strategy min_sample_len "
+    "rope_scaling* cut_cross_entropy liger_* "
+    "shuffle_* curriculum_sampling group_size dataloader_* excess_length_strategy min_sample_len "
     "total_num_tokens total_supervised_tokens resize_token_embeddings_to_32x "
     "mean_resizing_embeddings reinit_weights fix_untrained_tokens default_system_message "
     "streaming* preprocess_* use_tensorboard use_ray ray_* gc_* profiler_* batch_size "
     "context_length heads_k_stride ring_attn_func fsdp fsdp_version fsdp_config deepspeed "
     "attn_implementation flash_optimum max_packed_sequence_len gptq_* field* format "
-    "include_tk* include_tokens* do_* bench_* generate_* generation_* experimental_* "
+    "include_tk* include_tokens* do_* bench_* generate_* generation_* "
+    "experimental_skip_move_to_device "
     "sdpa_varlen flash_attn_d512 trl trl.* vllm.* revision_of_model bnb_config_kwargs* "
-    "model_quantization_config_kwargs.* spectrum_* accelerator_config* auto_find_batch_size "
-    "torch_compile_* flex_attn_compile_kwargs* evaluation_strategy lisa_* relora_* env "
-    "max_grad_norm otel_* use_otel_metrics project_* llmcompressor.* kd_* dpo_* rl_* rpo_alpha "
-    "use_* tokenizer_legacy train_* full_finetune beta1 beta2 scaling_softmax* neftune* "
-    "unsloth_* qat.* quantization.* version pretrain_* embedding_lr* num_labels "
+    "model_quantization_config_kwargs.* spectrum_* accelerator_config* "
+    "torch_compile_backend torch_compile_mode torch_compile_options flex_attn_compile_kwargs* "
+    "evaluation_strategy lisa_* relora_* env "
+    "max_grad_norm otel_* use_otel_metrics project_* llmcompressor.* kd_* dpo_* "
+    "rl_beta rl_coef rpo_alpha "
+    "use_bias_correction_kl use_data_producer use_orig_params use_vllm use_whitening "
+    "tokenizer_legacy train_attn train_mlp train_unembed full_finetune beta1 beta2 "
+    "scaling_softmax* neftune* "
+    "quantization.* version pretrain_* embedding_lr* "
     "center_rewards_coefficient label_smoothing load_in_8bit load_in_4bit gradient_accumulation* "
     "noisy_embedding_alpha tiled_mlp_* expert_parallel_*";
 
@@ -144,6 +159,8 @@ constexpr std::string_view kFactoryWithoutEffect =
 }  // namespace
 
 void leave_out_axolotl_keys(FrameworkReader& settings) {
+  refuse_changed_model(settings, "overrides_of_model_config.");
+  refuse_changed_model(settings, "model_config.");
   settings.not_carried(kAxolotlUnpriced);
   settings.without_effect(kAxolotlWithoutEffect);
   settings.also_known(kAxolotlWithoutEffect);

@@ -114,6 +114,17 @@ std::vector<std::string> missing_options(const ImportedExperiment& imported) {
   return options;
 }
 
+// A file that has keys and cannot be read is no stranger: what is wrong with it is told.
+std::optional<KnownFile> broken_file(const ReadText& read) {
+  if (!read.fault || !has_keys(read)) {
+    return std::nullopt;
+  }
+  const auto& [where, message] = *read.fault;
+  KnownFile file;
+  file.refusal = {where.file, where.line, where.column, message};
+  return file;
+}
+
 }  // namespace
 
 std::vector<Framework> Simulator::frameworks() {
@@ -134,7 +145,7 @@ std::optional<KnownFile> Simulator::known_file(const TextSource& file) const {
         seen_text(text_of(file, kLargestHfConfig), told_name(file.file), data));
     const std::optional<RecognizedFile>& found = seen->recognized;
     if (!found) {
-      return std::nullopt;
+      return broken_file(seen->read);
     }
     const FileFormat& format = found->format;
     const std::string what = told_format(*found);

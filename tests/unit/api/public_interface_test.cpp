@@ -320,6 +320,17 @@ TEST_CASE("launch files come in and go out by the public header alone", "[unit]"
   CHECK_THROWS_WITH(simulator.export_files("megatro", job()), test::contains_text("give one of"));
 }
 
+TEST_CASE("a launch file that cannot be read is told what is wrong with it, prose that it is none",
+          "[unit]") {
+  const Simulator simulator(kData);
+  const auto known = simulator.known_file({"a.yaml", std::string("a: 1\nb: 2\na: 3\n")});
+  REQUIRE(known);
+  CHECK(known->door.empty());
+  CHECK(known->refusal.line == 3);
+  CHECK(known->refusal.message == "repeated key 'a', first given on line 1; keep one of them");
+  CHECK_FALSE(simulator.known_file({"a.txt", std::string("no keys: [ at all\nhere\n")}));
+}
+
 TEST_CASE("experiments stand side by side, and two are told apart", "[unit]") {
   const Simulator simulator(kData);
   const ExperimentSource other = job().with("cluster.gpu", "h200_sxm");

@@ -90,6 +90,26 @@ TEST_CASE("the launcher's command is read with its short options", "[unit]") {
   CHECK(value_of(experiment, "training.recompute") == "full");
 }
 
+TEST_CASE("a script that starts run_recipe.py is the recipe with what stands behind it", "[unit]") {
+  const std::string script =
+      "#!/bin/bash\ntorchrun --nnodes 2 --nproc_per_node 8 scripts/training/run_recipe.py "
+      "--recipe llama3_8b_pretrain_config model.tensor_model_parallel_size=4 "
+      "train.global_batch_size=64\n";
+  const ImportedExperiment experiment = import_megatron_bridge(input_of(script, "run.sh"));
+  CHECK(value_of(experiment, "model") == "llama3_8b");
+  CHECK(value_of(experiment, "plan.tp") == "4");
+  CHECK(value_of(experiment, "training.global_batch_size") == "64");
+  CHECK_THAT(
+      problems_of(import_megatron_bridge,
+                  input_of("#!/bin/bash\npython run_recipe.py --recipe llama9_config\n", "run.sh")),
+      contains_text("starts the recipe 'llama9_config', which is not known here"));
+  CHECK_THAT(problems_of(import_megatron_bridge,
+                         input_of("#!/bin/bash\nif [ -z \"$IMAGE\" ]; then\n  exit 1\nfi\n"
+                                  "IMAGE=\npython run_recipe.py --recipe llama3_8b_config\n",
+                                  "run.sh", {"IMAGE="})),
+             contains_text("ends the script here"));
+}
+
 TEST_CASE("a recipe of the table pairs no passes unless it says so, whatever its software set does",
           "[unit]") {
   // Of qwen3_235b_a22b on H100 the set has ep_overlap, which needs virtual stages.

@@ -145,6 +145,41 @@ TEST_CASE("what is not supervised training is refused", "[unit]") {
              contains_text("trains by DPOTrainer"));
 }
 
+TEST_CASE("a configuration that a file changes is another model, unless no size of it is meant",
+          "[unit]") {
+  const std::string changes = kAxolotl + "overrides_of_model_config: ";
+  CHECK_THAT(fault_of(import_axolotl, input_of(changes + "{num_hidden_layers: 4}\n", "a.yml")),
+             contains_text("'overrides_of_model_config.num_hidden_layers' changes the model's"));
+  CHECK(part(import_axolotl(input_of(changes + "{rope_theta: 500000}\n", "a.yml")), "model") ==
+        "llama3.1_8b");
+  CHECK_THAT(
+      fault_of(import_trl, input_of(kTrl + "model_init_kwargs: {hidden_size: 64}\n", "t.yml")),
+      contains_text("save the config.json that it makes"));
+}
+
+TEST_CASE("a map that changes the result is told as one, and no key is known by half its name",
+          "[unit]") {
+  const ImportedExperiment run =
+      import_axolotl(input_of(kAxolotl + "qat: {weight_dtype: int8, group_size: 32}\n", "a.yml"));
+  CHECK(count_of(run.remarks, ImportOutcome::kNotCarried) == 1);
+  CHECK_THAT(told(run), contains_text("qat.weight_dtype int8: products are rounded"));
+  CHECK_THAT(fault_of(import_axolotl, input_of(kAxolotl + "use_something_new: true\n", "a.yml")),
+             contains_text("'use_something_new' is not known here"));
+}
+
+TEST_CASE("a backend alone turns the compiler of Trainer on", "[unit]") {
+  CHECK_THAT(told(import_trl(input_of(kTrl + "torch_compile_backend: inductor\n", "t.yml"))),
+             contains_text("torch_compile_backend inductor: generated kernels"));
+}
+
+TEST_CASE("Liger's kernels of Trainer are those that its map leaves on", "[unit]") {
+  const std::string liger = kTrl + "use_liger_kernel: true\n";
+  CHECK_THAT(part(import_trl(input_of(liger, "t.yml")), "software"), contains_text("rope: "));
+  CHECK_THAT(part(import_trl(input_of(liger + "liger_kernel_config: {rope: false}\n", "t.yml")),
+                  "software"),
+             !contains_text("rope: "));
+}
+
 TEST_CASE("a key that nobody knows is an error with the nearest one, or a remark", "[unit]") {
   ImportInput input = input_of(kAxolotl + "micro_batch_sise: 2\n", "a.yml");
   CHECK_THAT(fault_of(import_axolotl, input),

@@ -67,6 +67,29 @@ TEST_CASE("a scale of all parameters is divided between layers and widths", "[un
              contains_text("must be a power of two from 1 to 4096, not 6"));
 }
 
+// pyconfig.py merges base.yml, the file, models/NAME.yml and then the arguments.
+TEST_CASE("MaxText's own file of a model counts before the sizes of a file that names it",
+          "[unit]") {
+  const std::string file = "model_name: mixtral-8x7b\nbase_num_decoder_layers: 10\n";
+  const ImportedExperiment own = imported(file);
+  CHECK(part(own, "model") == "mixtral_8x7b");
+  CHECK_THAT(to_yaml(own, "a.yml"),
+             contains_text("model.layers 32: MaxText's file of the model says it"));
+  CHECK_THAT(fault_of(file, {"base_num_decoder_layers=10"}),
+             contains_text("'base_num_decoder_layers' is 10, and MaxText's file of the model says "
+                           "32; add override_model_config=true"));
+  CHECK_THAT(
+      part(imported(file, {"base_num_decoder_layers=10", "override_model_config=true"}), "model"),
+      contains_text("layers: 10"));
+  CHECK(part(imported(file, {"base_num_decoder_layers=32"}), "model") == "mixtral_8x7b");
+}
+
+TEST_CASE("a feed-forward of one activation has no gate", "[unit]") {
+  CHECK_THAT(part(imported("mlp_activations: [gelu]\n"), "model"), contains_text("gated: false"));
+  CHECK_THAT(part(imported("mlp_activations: [silu, linear]\n"), "model"),
+             !contains_text("gated: false"));
+}
+
 TEST_CASE("models with other mixers go by MaxText's names", "[unit]") {
   const auto model = [](const std::string& name) {
     return imported("model_name: " + name + "\n").experiment;

@@ -72,6 +72,31 @@ TEST_CASE("NeMo's own defaults count where its file is silent", "[unit]") {
       !contains_text("remainder"));
 }
 
+TEST_CASE("values of NeMo that are made of other keys are worked out", "[unit]") {
+  const auto with = [](const std::string& setting, const std::string& seed) {
+    return imported(kRun + "  seed: " + seed + "\n", "run.yaml", {setting});
+  };
+  CHECK_THAT(
+      part(with("model.ffn_hidden_size=${multiply:2, ${sum:${.hidden_size}, 64}}", "1"), "model"),
+      contains_text("ffn_hidden: 8320"));
+  CHECK_THAT(part(with("model.global_batch_size=${divide_ceil:${training.model.seed}, 3}", "190"),
+                  "training"),
+             contains_text("global_batch_size: 64"));
+  CHECK_THAT(config_error([&] { with("model.num_layers=${multiply:2, ${.layers}}", "1"); }),
+             contains_text("${multiply:2, ${.layers}}"));
+}
+
+TEST_CASE("fp16, gates of gelu and fused sums of gradients are as NeMo takes them", "[unit]") {
+  CHECK_THAT(part(imported(kRun, "a.yaml", {"trainer.precision=16-mixed"}), "training"),
+             contains_text("dtype: fp16"));
+  CHECK_THAT(part(imported(kRun, "a.yaml", {"model.activation=fast-geglu"}), "model"),
+             contains_text("gated: true"));
+  const std::string fused = kRun + "  gradient_accumulation_fusion: true\n";
+  CHECK_THAT(part(imported(fused), "software"), contains_text("accumulates_in_gemm: false"));
+  CHECK_THAT(part(imported(fused + "  megatron_amp_O2: true\n"), "software"),
+             !contains_text("accumulates_in_gemm: false"));
+}
+
 TEST_CASE("what stands behind a configuration of NeMo counts before it", "[unit]") {
   CHECK_THAT(part(imported(kRun, "a.yaml", {"model.num_layers=16", "micro_batch_size=2"}), "model"),
              contains_text("layers: 16"));
