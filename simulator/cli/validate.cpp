@@ -65,7 +65,15 @@ void add_validate(CLI::App& program, const GlobalOptions& global, Run& run) {
   command->add_option("--metric", options->settings.metric, "which quantities")
       ->check(CLI::IsMember({"all", "throughput", "memory"}))
       ->capture_default_str();
+  CLI::Option* groups = command->add_flag(
+      "--groups", options->settings.groups,
+      "runs by source, GPU, family, software, format and population, and not row by row");
+  command
+      ->add_option("--against", options->settings.against,
+                   "an earlier report of --groups in JSON: what became worse since")
+      ->needs(groups);
   add_output_options(*command, options->output, {"text", "json", "csv", "accuracy"});
+  add_page_option(*command, options->output);
   on_choice(*command, run, [options, &global] { return run_validate(*options, global); });
 }
 

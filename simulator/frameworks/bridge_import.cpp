@@ -158,6 +158,7 @@ BridgeFile read_recipe_launch(const ImportInput& input, const std::string& wante
   file.doubts = std::move(command.doubts);
   file.size = launch_size(command.launcher);
   file.keeps_batch = true;
+  file.grows_segments = command.grows_segments;
   return file;
 }
 
@@ -329,6 +330,7 @@ ImportedExperiment import_megatron_bridge(const ImportInput& input) {
   if (!file.has_plan) {
     parts.plan.entries.clear();
   }
+  parts.grows_segments = file.grows_segments;
   return assembled(std::move(parts), input);
 }
 

@@ -46,6 +46,7 @@ struct BridgeFile {
   bool keeps_batch = false;  // also where the number of replicas is another than the recipe's
   std::vector<SettingDoubt> doubts;
   LaunchSize size;  // that a script's launcher says
+  bool grows_segments = false;
 };
 
 // A recipe's field, by its path or its last name, or an option of the launcher as Megatron's field.

@@ -321,6 +321,7 @@ class Assembly {
   void drop_needless(const SoftwareSpec& set) {
     Diagnostics diagnostics;
     SoftwareSpec changed = set;
+    changed.memory.expandable_segments = set.memory.expandable_segments || parts_.grows_segments;
     parts_.software_changes.kind = ConfigNode::Kind::kMapping;  // it may be empty
     MappingReader reader(parts_.software_changes, "software", diagnostics);
     read_software_switches(reader, changed);

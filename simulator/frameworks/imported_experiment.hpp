@@ -71,6 +71,7 @@ struct FrameworkExperiment {
   ConfigNode plan;
   ConfigNode expert_exchange;        // may be empty
   ConfigNode software_changes;       // may be empty: switches beside the set
+  bool grows_segments = false;       // memory.expandable_segments, beside those
   std::string software;              // the framework's usual set
   std::string gpu;                   // empty where the file names none
   std::optional<std::int64_t> gpus;  // of the whole job, where the file says so

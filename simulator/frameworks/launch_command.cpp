@@ -2,6 +2,7 @@
 #include "frameworks/launch_command.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -42,6 +43,22 @@ std::string variable_with_arguments(const ShellScript& script) {
     }
   }
   return {};
+}
+
+// The variables by which PyTorch's allocator is told, on NVIDIA's and AMD's parts, old and new.
+bool grows_segments(const ShellScript& script, const ShellCommand& command) {
+  constexpr std::array kVariables = {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF",
+                                     "PYTORCH_ALLOC_CONF"};
+  const auto says_so = [](const std::string& text) {
+    return ascii::lower_case(text).find("expandable_segments:true") != std::string::npos;
+  };
+  return std::ranges::any_of(kVariables, [&](const char* name) {
+    const auto own = command.environment.find(name);
+    const auto exported = script.variables.find(name);
+    return (own != command.environment.end() && says_so(own->second)) ||
+           (exported != script.variables.end() && !exported->second.empty() &&
+            says_so(exported->second.front()));
+  });
 }
 
 [[noreturn]] void refuse_script(const ShellScript& script, const std::string& file) {
@@ -129,6 +146,7 @@ std::optional<LaunchCommand> program_of_command(const LaunchedProgram& program,
     launch.arguments.insert(launch.arguments.end(), found + 1, command.words.end());
   }
   launch.doubts = doubts_of(script, command, within ? std::string{} : launch.program, program.form);
+  launch.grows_segments = grows_segments(script, command);
   return launch;
 }
 
@@ -225,6 +243,7 @@ LaunchCommand training_command(const ShellScript& script, const std::string& fil
       best->words.begin() + static_cast<std::ptrdiff_t>(named ? program + 1 : 0),
       best->words.end());
   launch.doubts = doubts_of(script, *best, launch.program);
+  launch.grows_segments = grows_segments(script, *best);
   return launch;
 }
 

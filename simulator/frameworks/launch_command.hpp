@@ -20,6 +20,7 @@ struct LaunchCommand {
                                      // options of batch lines
   std::vector<ShellWord> arguments;  // what stands behind it
   std::vector<SettingDoubt> doubts;
+  bool grows_segments = false;  // PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True is set for it
 };
 
 // Whether a program, by its path, trains.

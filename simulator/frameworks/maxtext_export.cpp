@@ -102,11 +102,17 @@ class MaxTextFile {
       case RecomputeKind::kSelective:
       case RecomputeKind::kOperators:
       case RecomputeKind::kBudget:
-        out_.text("remat_policy", recompute.recomputes(RecomputeModule::kCoreAttention)
-                                      ? "minimal"
-                                      : "minimal_with_context");
+        out_.text("remat_policy", policy_of(recompute));
         return;
     }
+  }
+
+  static std::string_view policy_of(const RecomputeSpec& recompute) {
+    const bool attention = recompute.recomputes(RecomputeModule::kCoreAttention);
+    if (recompute.recomputes(RecomputeModule::kMlp)) {
+      return attention ? "save_dot_except_mlp" : "save_dot_with_context_except_mlp";
+    }
+    return attention ? "minimal" : "minimal_with_context";
   }
 
   void write_optimizer() {

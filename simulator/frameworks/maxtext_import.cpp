@@ -426,11 +426,14 @@ class MaxTextReader {
       write_narrow_states(changes);
     }
     if (!settings_.flag("scan_layers", "software.memory.scans_layers").value_or(true)) {
-      changes.begin("memory");
-      changes.field("scans_layers", false);
-      changes.end();
+      memory_.field("scans_layers", false);
+      memory_.field("stacked_copies", "0 B");
+      memory_.field("stacked_expert_copies", "0 B");
     }
     read_experts(changes);
+    if (const ConfigNode memory = memory_.take(); !memory.entries.empty()) {
+      changes.field("memory", memory);
+    }
     parts_.software_changes = changes.take();
   }
 
@@ -446,7 +449,7 @@ class MaxTextReader {
     }
   }
 
-  static void write_narrow_states(ConfigWriter& changes) {
+  void write_narrow_states(ConfigWriter& changes) {
     changes.field("fsdp_parameters_fp32", false);
     changes.field("gradient_reduce", "bf16");
     changes.begin("state_bytes");
@@ -454,6 +457,7 @@ class MaxTextReader {
     changes.field("gradient", "2 B");
     changes.field("optimizer", "4 B");
     changes.end();
+    memory_.field("stacked_copies", "2 B");  // copies of such weights
   }
 
   // Without sparse products tokens go through einsums over rows of a capacity.
@@ -485,6 +489,7 @@ class MaxTextReader {
   const ImportInput& input_;
   std::span<const std::string> of_file_;
   FrameworkWords words_;
+  ConfigWriter memory_;  // changes of the software's memory
   FrameworkExperiment parts_;
   bool knows_layers_ = true;
   MaxTextMesh mesh_;

@@ -122,10 +122,10 @@ class Widths {
 
   void read_ties() {
     constexpr std::string_view kKey = "logits_via_embedding";
-    constexpr std::string_view kOurs = "model.tied_embeddings";
+    constexpr std::string_view kTies = "model.tied_embeddings";
     const auto word = [](bool on) { return on ? "true" : "false"; };
-    const std::optional<bool> given = settings_.flag(kKey, kOurs);
-    if (given && counts(kKey, kOurs, word(model_.tied_embeddings), word(*given))) {
+    const std::optional<bool> given = settings_.flag(kKey, kTies);
+    if (given && counts(kKey, kTies, word(model_.tied_embeddings), word(*given))) {
       changed_ = changed_ || model_.tied_embeddings != *given;
       model_.tied_embeddings = *given;
     }

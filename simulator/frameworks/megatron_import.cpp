@@ -77,12 +77,13 @@ struct MegatronFile {
   LaunchSize size;
   std::string program;  // empty where none is named
   std::vector<SettingDoubt> doubts;
+  bool grows_segments = false;
 };
 
 MegatronFile read_megatron_file(const ImportInput& input, const FrameworkWords& words) {
   if (is_yaml(input)) {
     MegatronYaml yaml = read_megatron_yaml(input);
-    return {std::move(yaml.settings), {}, {}, std::move(yaml.doubts)};
+    return {std::move(yaml.settings), {}, {}, std::move(yaml.doubts), false};
   }
   const ShellSources sources = [&](const std::string& name) { return text_beside(input, name); };
   const ShellScript script =
@@ -93,7 +94,7 @@ MegatronFile read_megatron_file(const ImportInput& input, const FrameworkWords& 
   };
   LaunchCommand command = training_command(script, input.file, trains);
   return {argument_settings(command.arguments), launch_size(command.launcher), command.program,
-          std::move(command.doubts)};
+          std::move(command.doubts), command.grows_segments};
 }
 
 // A value that nothing here reads: that it stands there is told, and no other value changes more.
@@ -226,6 +227,7 @@ ImportedExperiment import_megatron(const ImportInput& input) {
   settings.assume("software", program.set, program.why);
   FrameworkExperiment parts = read_megatron(settings, source, words, input.unknown);
   diagnostics.throw_if_any();
+  parts.grows_segments = file.grows_segments;
   return assembled(std::move(parts), input);
 }
 

@@ -322,9 +322,11 @@ void write_recompute(const RecomputeSpec& recompute, MegatronFieldWriter& out) {
     out.text("recompute_method", std::string(name(recompute.method)));
     out.ours("training.recompute_layers", recompute.layers);
   } else if (recompute.kind == RecomputeKind::kSelective) {
+    constexpr ModuleSet kNotOfMegatron = {RecomputeModule::kMlpActivation, RecomputeModule::kQkNorm,
+                                          RecomputeModule::kMoeDispatch};
     std::string modules;
     for (const RecomputeModule module : recompute.modules) {
-      if (module != RecomputeModule::kMlpActivation) {
+      if (!kNotOfMegatron.meets({module})) {
         modules += (modules.empty() ? "" : " ") + std::string(name(module));
       }
     }

@@ -24,6 +24,7 @@ struct NemoFile {
   std::vector<Setting> settings;  // with dots on the way
   std::vector<SettingDoubt> doubts;
   LaunchSize size;  // that a script's launcher says
+  bool grows_segments = false;
 };
 
 // The last value of a key; null if it is not there.
@@ -70,7 +71,7 @@ std::vector<Setting> hydra_config(const LaunchCommand& command, const ImportInpu
 NemoFile read_script(const ImportInput& input) {
   LaunchCommand command = launched_script(kNemoProgram, input).command;
   NemoFile file{hydra_config(command, input), std::move(command.doubts),
-                launch_size(command.launcher)};
+                launch_size(command.launcher), command.grows_segments};
   for (Setting& setting : settings_in(command.arguments, ArgumentForm::kAssignments)) {
     file.settings.push_back(std::move(setting));
   }
@@ -82,9 +83,9 @@ NemoFile read_nemo_file(const ImportInput& input) {
     case TextForm::kShell:
       return read_script(input);
     case TextForm::kPython:
-      return {read_nemo_recipe(input), {}, {}};
+      return {read_nemo_recipe(input), {}, {}, false};
     default:
-      return {flat_settings(yaml_of(input), {}), {}, {}};
+      return {flat_settings(yaml_of(input), {}), {}, {}, false};
   }
 }
 
@@ -210,6 +211,7 @@ ImportedExperiment import_nemo(const ImportInput& input) {
       "but rope and sums of gradients, which NeMo does not fuse");
   FrameworkExperiment parts = read_megatron(settings, source, megatron, input.unknown);
   diagnostics.throw_if_any();
+  parts.grows_segments = file.grows_segments;
   return assembled(std::move(parts), input);
 }
 

@@ -32,6 +32,8 @@ constexpr std::array kTorchtitanPreset = {PresetValue{"compile.enable", "true"},
 constexpr std::array kMaxTextPreset = {PresetValue{"weight_dtype", "bfloat16"},
                                        PresetValue{"remat_policy", "full"},
                                        PresetValue{"attention", "cudnn_flash_te"}};
+// XLA_PYTHON_CLIENT_MEM_FRACTION of primus/backends/maxtext/env_spec.py (48536ab5).
+constexpr double kMaxTextPool = 0.97;
 // Keys of Primus' own runner.
 constexpr std::string_view kOfPrimus =
     "trainable training.mock_data sink_level file_sink_level stderr_sink_level stage";
@@ -202,6 +204,12 @@ ImportedExperiment import_primus_maxtext(const PrimusConfig& config, const Impor
   settings.add_defaults(config.has_presets ? std::move(presets) : maxtext_preset(config, input));
   remark_on_presets(config, settings);
   FrameworkExperiment parts = read_maxtext(settings, input);
+  ConfigWriter pool;
+  pool.begin("memory");
+  pool.field("pool_share", kMaxTextPool);
+  pool.end();
+  parts.software_changes.kind = ConfigNode::Kind::kMapping;
+  parts.software_changes.entries.push_back(pool.take().entries.front());
   settings.without_effect(kOfPrimus);
   return assembled(settings, std::move(parts), input);
 }

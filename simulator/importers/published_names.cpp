@@ -188,10 +188,10 @@ constexpr auto kPublishers = std::to_array<Publisher>({
     {"amd-maxtext-slurm", {"maxtext-slurm"}},
     {"amd-primus-dsv4 amd-primus-moe-package amd-primus-moe-package-2 amd-primus-pipeline "
      "amd-primus-projection gdn-1b-tuning-guide primus-fla-parity primus-maxtext-commits "
-     "primus-maxtext-mi325x-memory "
      "primus-mlperf-examples primus-qwen3-235b-lora primus-v4-routing",
      {"Primus"}},
     {"primus-turbo-qwen3-ladder", {"Primus", false, {}, SourceFigures::kPrimusLadder}},
+    {"primus-maxtext-mi325x-memory", {"Primus", false, {}, SourceFigures::kPrimusMaxtext}},
     {"primus-commit-log", {"Primus", false, {}, SourceFigures::kPrimusCommits}},
     {"primus-gptoss20b-mlperf", {"Primus", false, {}, SourceFigures::kPrimusGptOss}},
     {"colossalai-readme", {"ColossalAI"}},

@@ -88,6 +88,8 @@ struct SourceSoftware {
 //   those have it (source_figures.cpp)
 //   Primus' commit messages: DeepSeek-V4 as its configuration of that model has it; dispatcher and
 //                 routing by the row's remark
+//   Primus' recipes of MaxText: weights and moments in 16 bits by its preset, a pool of 0.9 of the
+//                 device, and with experts FSDP over their axis and one-hot masks, by the remark
 //   Primus' notes on GPT-OSS in MLPerf: one change a row by its remark, each on top of those before
 enum class SourceFigures {
   kAsStated,
@@ -96,7 +98,8 @@ enum class SourceFigures {
   kBridgeMatrix,
   kPrimusLadder,
   kPrimusCommits,
-  kPrimusGptOss
+  kPrimusGptOss,
+  kPrimusMaxtext
 };
 
 struct PublishedSource {

@@ -103,6 +103,8 @@ void settle_scaled_attention(const DeviceSpec& device, const TorchDay& day, RunS
 // measurements.
 void settle_figures(StatedObject& row, const RunModel& model, RunSoftware& software, Record& plan,
                     Record& training, Record& assumed);
+// Weights, gradients and both moments in bf16, and gradients reduced in it.
+void keep_states_in_16_bits(RunSoftware& software);
 void correct_figures(StatedObject& row, Record& measured, Record& assumed);
 
 // --- adapters (launch_scripts.cpp) --------------------------------------------------------------

@@ -110,6 +110,11 @@ std::optional<Record> by_policy(const std::string& text, const std::string& fram
 Record recompute_keys(const std::string& published, const std::string& framework,
                       const DataRoot& data, Record& assumed) {
   const std::string text = short_remark(published);
+  if (text.empty() && software_for(framework).family() == FrameworkFamily::kTorchtitan) {
+    assumed.push_back(
+        "training.recompute selective_op: torchtitan's default, of which the row says nothing");
+    return {{"recompute", "selective_op"}};
+  }
   if (text.empty() || text.starts_with("none")) {
     return Record::object();
   }

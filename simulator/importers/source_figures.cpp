@@ -186,7 +186,51 @@ void read_gpt_oss(StatedObject& row, RunSoftware& software, Record& assumed) {
   assumed.push_back("checks, format of gradients and residuals: the changes that its source lists");
 }
 
+// "capacity factor 1.25" of a remark.
+std::optional<double> factor_behind(std::string_view remark, std::string_view word) {
+  const std::size_t at = remark.find(word);
+  if (at == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::string_view rest = remark.substr(at + word.size());
+  return parse_number<double>(rest.substr(0, rest.find_first_not_of("0123456789.")));
+}
+
+// modules/maxtext/pre_trainer.yaml (48536ab5): weight_dtype bfloat16, which the moments follow.
+// base.yml's rules lay `embed` over fsdp and expert; sparse_matmul false, by the recipes of
+// experts.
+void read_primus_maxtext(StatedObject& row, const RunModel& model, RunSoftware& software,
+                         Record& plan, Record& assumed) {
+  keep_states_in_16_bits(software);
+  software.changes["memory"]["pool_share"] = 0.9;
+  assumed.push_back(
+      "software.state_bytes 2, 2 and 4 B, memory.pool_share 0.9: Primus' preset, and the source's "
+      "own sweep");
+  const std::int64_t ep = row.object("parallel").degree("ep");
+  if (!model.experts || ep == 1) {
+    return;
+  }
+  plan["zero"] = 3;
+  plan["fsdp"] = ep;
+  software.changes["row_gather"] = "product";
+  software.changes["expert_buffer"] = "received";
+  if (const auto factor = factor_behind(row.text("notes"), "capacity factor ")) {
+    software.changes["expert_exchange"]["capacity_factor"] = *factor;
+  }
+  assumed.push_back("plan.fsdp " + std::to_string(ep) +
+                    ", software.row_gather product: FSDP reaches over the experts' axis, and "
+                    "one-hot masks spread tokens over capacities");
+}
+
 }  // namespace
+
+void keep_states_in_16_bits(RunSoftware& software) {
+  software.changes["state_bytes"] = {
+      {"parameter", "2 B"}, {"gradient", "2 B"}, {"optimizer", "4 B"}};
+  software.changes["fsdp_parameters_fp32"] = false;
+  software.changes["gradient_reduce"] = "bf16";
+  software.changes["memory"]["stacked_copies"] = "2 B";  // copies of such weights
+}
 
 void settle_figures(StatedObject& row, const RunModel& model, RunSoftware& software, Record& plan,
                     Record& training, Record& assumed) {
@@ -206,30 +250,53 @@ void settle_figures(StatedObject& row, const RunModel& model, RunSoftware& softw
       return read_commit(row, software, training, assumed);
     case SourceFigures::kPrimusGptOss:
       return read_gpt_oss(row, software, assumed);
+    case SourceFigures::kPrimusMaxtext:
+      return read_primus_maxtext(row, model, software, plan, assumed);
   }
 }
 
-void correct_figures(StatedObject& row, Record& measured, Record& assumed) {
-  if (figures_of(row) != SourceFigures::kTrlBenchmark) {
-    return;
-  }
-  constexpr const char* kRate = "tokens_per_second_per_gpu";
-  constexpr const char* kMemory = "peak_memory_bytes";
-  constexpr double kGiOverG = 1.073741824;
-  if (measured.contains(kMemory)) {
-    measured["peak_device_memory_bytes"] = measured[kMemory].get<double>() * kGiOverG;
-    measured.erase(kMemory);
+namespace {
+
+constexpr const char* kMeasuredRate = "tokens_per_second_per_gpu";
+constexpr const char* kMeasuredPeak = "peak_memory_bytes";
+constexpr double kGiOverG = 1.073741824;
+
+void correct_trl_figures(StatedObject& row, Record& measured, Record& assumed) {
+  if (measured.contains(kMeasuredPeak)) {
+    measured["peak_device_memory_bytes"] = measured[kMeasuredPeak].get<double>() * kGiOverG;
+    measured.erase(kMeasuredPeak);
     assumed.push_back("measured.peak_device_memory_bytes: NVML's memory in use, in GiB");
   }
   const bool ulysses = row.object("train").object("overlap").text("cp_comm_type") == "a2a";
   const bool first = mentions(row.object("model").text("name"), "4B");
   const bool divided = mentions(row.text("notes"), "divided by the context-parallel degree");
-  if (measured.contains(kRate) && divided && (ulysses || !first)) {
-    measured[kRate] =
-        measured[kRate].get<double>() * static_cast<double>(row.object("parallel").degree("cp"));
+  if (measured.contains(kMeasuredRate) && divided && (ulysses || !first)) {
+    measured[kMeasuredRate] = measured[kMeasuredRate].get<double>() *
+                              static_cast<double>(row.object("parallel").degree("cp"));
     assumed.push_back(
         "measured.tokens_per_second_per_gpu: times the ranks of a sequence, which "
         "the row divides by and the source counts once");
+  }
+}
+
+}  // namespace
+
+void correct_figures(StatedObject& row, Record& measured, Record& assumed) {
+  const std::string remark = row.text("notes");
+  if (figures_of(row) == SourceFigures::kTrlBenchmark) {
+    return correct_trl_figures(row, measured, assumed);
+  }
+  if (!measured.contains(kMeasuredPeak)) {
+    return;
+  }
+  if (mentions(remark, "peak memory in GB (1e9)")) {
+    measured[kMeasuredPeak] = measured[kMeasuredPeak].get<double>() / kGiOverG;
+    assumed.push_back("measured.peak_memory_bytes: GB of 1e9 bytes, by its remark");
+  }
+  if (mentions(remark, "rocm-smi memory")) {
+    measured["peak_device_memory_bytes"] = measured[kMeasuredPeak];
+    measured.erase(kMeasuredPeak);
+    assumed.push_back("measured.peak_device_memory_bytes: rocm-smi's memory in use, by its remark");
   }
 }
 

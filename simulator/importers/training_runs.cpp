@@ -207,10 +207,7 @@ void settle_pipeline_pieces(StatedObject& row, const Degrees& degrees, Record& p
 void settle_source(StatedObject& row, const DeviceSpec& device, RunSoftware& software,
                    Record& assumed) {
   if (runs_maxtext_slurm(row)) {
-    software.changes["state_bytes"] = {
-        {"parameter", "2 B"}, {"gradient", "2 B"}, {"optimizer", "4 B"}};
-    software.changes["fsdp_parameters_fp32"] = false;
-    software.changes["gradient_reduce"] = "bf16";
+    keep_states_in_16_bits(software);
     assumed.push_back(
         "software.state_bytes 2, 2 and 4 B: this source keeps weights and both moments "
         "in bf16, and JAX reduces gradients in the format of the weights");

@@ -24,6 +24,7 @@ enum class PageKind {
   kSweep,
   kTraceComparison,
   kRecommendation,
+  kAccuracy,
 };
 
 struct Page {

@@ -195,6 +195,10 @@ struct ValidateSettings {
   std::string metric = "all";  // or throughput, memory
   bool baseline = false;       // beside each group: the error of one rate for all of its runs
   Of of = Of::kErrors;
+  // Runs by what they have in common, and not row by row, as the page has them; `against` is the
+  // file of such a report in JSON, of an earlier release, which tells what became worse.
+  bool groups = false;
+  std::string against{};
 };
 
 struct CalibrateSettings {

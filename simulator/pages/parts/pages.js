@@ -27,6 +27,7 @@ function explanation(one) {
       tile({ name: "step time", value: seconds(one.step_time_s), figure: "step_time_s", lead: true, under: `at ${thin(one.clock_mhz, 0)} MHz` }),
       tile({ name: "computation", value: seconds(one.computation_s), figure: "computation_s", under: `of pipeline rank ${one.pipeline_rank}, the slowest` }),
       tile({ name: "communication", value: seconds(one.communication_s), figure: "communication_s", under: "before anything hides it" })),
+    waterfallSection(one.waterfall), adviceSection(one.advice),
     pair(boundSection(one.bound_by), sensitivitySection(one.sensitivities)),
     operatorSections(one.operators, charts.roofline), timelineSection(charts.pipeline, page),
     pair(pathSection(one.critical_path, one.step_time_s), noteSection(one)), inputSection(one.context)];
@@ -223,7 +224,7 @@ function wordSection(shown) {
     el("dl", { class: "words" }, used.map((word) => [el("dt", {}, word.names[0]), el("dd", {}, word.means)])))) : null;
 }
 
-const kinds = { projection, schedules, explanation, difference, constants, comparison, sweep, trace_comparison: traceComparison, recommendation };
+const kinds = { projection, schedules, explanation, difference, constants, comparison, sweep, trace_comparison: traceComparison, recommendation, accuracy };
 const program = report.context ?? {};
 document.getElementById("page").append(
   el("header", {}, el("h1", {}, page.title)),

@@ -11,6 +11,8 @@
 #include "stepcast/config/told_name.hpp"
 #include "stepcast/report/validation_report.hpp"
 #include "stepcast/stepcast.hpp"
+#include "stepcast/validation/accuracy_groups.hpp"
+#include "stepcast/validation/error_summary.hpp"
 #include "stepcast/validation/timed_runs.hpp"
 #include "stepcast/validation/validate.hpp"
 #include "trace_reader/step_trace.hpp"
@@ -61,6 +63,31 @@ std::string text_of(const std::vector<ValidationRow>& rows, const ValidateSettin
                                         : validation_to_text(rows, baseline);
 }
 
+// Measured against predicted tokens/s, of each run once, for the page.
+nlohmann::ordered_json points_of(const std::vector<ValidationRow>& rows) {
+  nlohmann::ordered_json points = nlohmann::ordered_json::array();
+  for (const ValidationRow* run : timed_once(rows)) {
+    points.push_back({run->id, run->traits->source, run->traits->gpu, run->rate_factor()});
+  }
+  return {{"columns", {"id", "source", "gpu", "measured_over_predicted"}},
+          {"runs", std::move(points)}};
+}
+
+Report report_on_accuracy(const std::vector<ValidationRow>& rows, const ValidateSettings& settings,
+                          const ReportForm& form) {
+  std::vector<AccuracyGroup> groups = accuracy_groups(rows);
+  if (!settings.against.empty()) {
+    compare_groups(
+        text_of(TextSource{.file = settings.against, .text = {}, .seen = {}}, kLargestLines),
+        settings.against, groups);
+  }
+  return report_of(form,
+                   {!groups.empty(), [&] { return groups_to_text(rows, groups); },
+                    [&] { return groups_to_json(rows, groups); }},
+                   {PageKind::kAccuracy, "What stepcast predicts, and what was measured",
+                    [&] { return points_of(rows); }});
+}
+
 }  // namespace
 
 Report Simulator::validate_report(const ValidateSettings& settings, const ReportForm& form) const {
@@ -78,6 +105,9 @@ Report Simulator::validate_report(const ValidateSettings& settings, const Report
         rows, [](const ValidationRow& row) { return row.predicted.has_value(); });
     std::erase_if(
         rows, [&](const ValidationRow& row) { return !is_metric(row.metric, settings.metric); });
+    if (settings.groups || form.page) {
+      return report_on_accuracy(rows, settings, form);
+    }
     return {compared, text_of(rows, settings, form.format)};
   });
 }

@@ -14,26 +14,31 @@
 namespace stepcast {
 namespace {
 
+void gather_tokens(ExpertLayer& layer, const Collective& tokens, const Collective& sums) {
+  const BlockBuilder::ModuleScope scope(layer.build(), {RecomputeModule::kMoeDispatch});
+  BlockBuilder& build = layer.build();
+  build.forward_collective(OpId::kMoeDispatch, tokens);
+  build.backward_collective(OpId::kMoeDispatch, sums);
+  // The map has a byte an entry and the probabilities four.
+  const std::int64_t choices = layer.shape().ranks * layer.shape().tokens * layer.moe().experts;
+  build.forward_collective(OpId::kMoeDispatchMap,
+                           layer.over_ranks(CollectiveOp::kAllGather, choices, Bytes(5)));
+  build.backward_collective(OpId::kMoeDispatchMap,
+                            layer.over_ranks(CollectiveOp::kReduceScatter, choices, Bytes(4)));
+  layer.permute(OpId::kMoePermute, MemoryBoundKind::kPermute, layer.rows());
+}
+
 // All-gather tokens and probabilities, permute the own experts' rows, sum locally, reduce-scatter.
 void allgather_operators(ExpertLayer& layer) {
   const std::int64_t everyone = layer.shape().ranks * layer.shape().tokens;
   const std::int64_t values = everyone * layer.shape().hidden;
   const Collective tokens = layer.over_ranks(CollectiveOp::kAllGather, values, Bytes(2));
   const Collective sums = layer.over_ranks(CollectiveOp::kReduceScatter, values, Bytes(2));
-  BlockBuilder& build = layer.build();
-  build.forward_collective(OpId::kMoeDispatch, tokens);
-  build.backward_collective(OpId::kMoeDispatch, sums);
-  // The map has a byte an entry and the probabilities four.
-  const std::int64_t choices = everyone * layer.moe().experts;
-  build.forward_collective(OpId::kMoeDispatchMap,
-                           layer.over_ranks(CollectiveOp::kAllGather, choices, Bytes(5)));
-  build.backward_collective(OpId::kMoeDispatchMap,
-                            layer.over_ranks(CollectiveOp::kReduceScatter, choices, Bytes(4)));
-  layer.permute(OpId::kMoePermute, MemoryBoundKind::kPermute, layer.rows());
+  gather_tokens(layer, tokens, sums);
   layer.experts();
   layer.permute(OpId::kMoeUnpermute, MemoryBoundKind::kUnpermute, layer.rows());
-  build.forward_collective(OpId::kMoeCombine, sums);
-  build.backward_collective(OpId::kMoeCombine, tokens);
+  layer.build().forward_collective(OpId::kMoeCombine, sums);
+  layer.build().backward_collective(OpId::kMoeCombine, tokens);
 }
 
 std::vector<ExchangeBuffer> gathered_tokens(const LayerExchange& exchange) {

@@ -52,11 +52,8 @@ void add_all_to_all(ExpertLayer& layer, ExchangePhase phase, std::int64_t rows) 
   }
 }
 
-// Each rank sends its own tokens (S / tp of them under sequence parallelism), k copies each:
-// permute, all-to-all, sort by expert, and all of it back.
-void alltoall_operators(ExpertLayer& layer) {
-  const std::int64_t rows = sent_rows(layer.spec(), layer.shape());
-  const bool sorted = layer.plan().ep > 1 && layer.shape().local_experts() > 1;
+void bring_rows(ExpertLayer& layer, std::int64_t rows, bool sorted) {
+  const BlockBuilder::ModuleScope scope(layer.build(), {RecomputeModule::kMoeDispatch});
   layer.spread(rows);
   add_all_to_all(layer, ExchangePhase::kDispatch, rows);
   layer.index_rows();
@@ -64,6 +61,14 @@ void alltoall_operators(ExpertLayer& layer) {
     // Arrivals come sorted by sender and are sorted again by expert.
     layer.permute(OpId::kMoeSort, MemoryBoundKind::kStridedCopy, layer.passed_rows());
   }
+}
+
+// Each rank sends its own tokens (S / tp of them under sequence parallelism), k copies each:
+// permute, all-to-all, sort by expert, and all of it back.
+void alltoall_operators(ExpertLayer& layer) {
+  const std::int64_t rows = sent_rows(layer.spec(), layer.shape());
+  const bool sorted = layer.plan().ep > 1 && layer.shape().local_experts() > 1;
+  bring_rows(layer, rows, sorted);
   layer.experts();
   if (sorted) {
     layer.permute(OpId::kMoeUnsort, MemoryBoundKind::kStridedCopy, layer.passed_rows());

@@ -104,6 +104,7 @@ class AttentionExpander {
       build_.save(TensorId::kAttentionProjectedQkv, from.whole, rows, q + k + v, kSixteenBits);
     }
     if (a.qk_norm != QkNorm::kNone) {
+      const ModuleScope scope(build_, of_norm_input());
       build_.save(TensorId::kAttentionQkNormInput, from.q, rows, q + k, kSixteenBits);
     }
   }
@@ -151,14 +152,24 @@ class AttentionExpander {
     return software().fused_qkv ? Projected{kOne, kOne, kOne, kOne} : Projected{};
   }
 
+  [[nodiscard]] ModuleSet of_norm_input() const {
+    return model().attention.qk_norm == QkNorm::kNone ? ModuleSet{}
+                                                      : ModuleSet{RecomputeModule::kQkNorm};
+  }
+
   // The products that read one tensor, and their adapters.
   void query_key_value(std::int64_t rows, std::int64_t q, std::int64_t k, std::int64_t v) {
     const BlockBuilder::SharedInput beside(build_);
-    if (software().fused_qkv) {
-      build_.projection(OpId::kAttentionQkv, rows, q + k + v, hidden());
-    } else {
-      build_.projection(OpId::kAttentionQ, rows, q, hidden());
-      build_.projection(OpId::kAttentionK, rows, k, hidden());
+    {
+      const ModuleScope scope(build_, of_norm_input());
+      if (software().fused_qkv) {
+        build_.projection(OpId::kAttentionQkv, rows, q + k + v, hidden());
+      } else {
+        build_.projection(OpId::kAttentionQ, rows, q, hidden());
+        build_.projection(OpId::kAttentionK, rows, k, hidden());
+      }
+    }
+    if (!software().fused_qkv) {
       build_.projection(OpId::kAttentionV, rows, v, hidden());
     }
     if (model().attention.output_gate) {

@@ -384,6 +384,14 @@ void BlockBuilder::save(TensorId id, OpId producer, std::int64_t rows, std::int6
   ops_.saved.push_back({id, producer, bytes, modules_});
 }
 
+void BlockBuilder::save_made_of(TensorId id, OpId producer, Bytes produced, std::int64_t rows,
+                                std::int64_t cols, Bytes element) {
+  if (needs_gradient_) {
+    save(id, producer, rows, cols, element);
+    ops_.saved.back().as_produced = real(rows) * real(cols) * produced;
+  }
+}
+
 void BlockBuilder::save_result(TensorId id, std::int64_t rows, std::int64_t cols, Bytes element) {
   STEPCAST_CHECK(!ops_.forward.empty(), "there is no operator whose result could be kept");
   save(id, ops_.forward.back().id, rows, cols, element);

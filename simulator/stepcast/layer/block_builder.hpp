@@ -184,6 +184,9 @@ class BlockBuilder {
   // Backward needs rows x cols values of what `producer`, which has been added, made. Nothing where
   // there is no backward.
   void save(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols, Bytes element);
+  // As save(), of values that the producer makes with `produced` bytes each.
+  void save_made_of(TensorId id, OpId producer, Bytes produced, std::int64_t rows,
+                    std::int64_t cols, Bytes element);
   // As save(), with the operator that was added to forward last for the producer.
   void save_result(TensorId id, std::int64_t rows, std::int64_t cols, Bytes element);
   // A tensor that no operator of this forward makes: the input, or copies of weights.

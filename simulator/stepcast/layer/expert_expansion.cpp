@@ -188,6 +188,7 @@ bool ExpertLayer::multiplies_masks() const {
 // Both masks of a sequence, tokens x (experts x capacity), are written in 16 bits before the first
 // product; the second one carries the weights of the rows, which need a gradient.
 void ExpertLayer::spread(std::int64_t rows) {
+  const BlockBuilder::ModuleScope scope(build_, {RecomputeModule::kMoeDispatch});
   if (!multiplies_masks()) {
     if (puts_by_index()) {
       // Zeros, into which the gradients of a token's rows are added: written, not read.
@@ -233,6 +234,7 @@ void ExpertLayer::sum_gradients(std::int64_t choices) {
 }
 
 void ExpertLayer::dispatch() {
+  const BlockBuilder::ModuleScope scope(build_, {RecomputeModule::kMoeDispatch});
   if (spec().dispatch_dtype != Dtype::kBf16) {
     build_.forward_memory_bound(OpId::kMoeDispatchQuantize, MemoryBoundKind::kQuantizeBlock,
                                 shape_.tokens, routed_width(context_.model), row_kernels(),
@@ -273,6 +275,7 @@ OpId ExpertLayer::input_maker() const {
 }
 
 void ExpertLayer::save_input() {
+  const BlockBuilder::ModuleScope scope(build_, {RecomputeModule::kMoeDispatch});
   const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
   if (const std::int64_t kept = model.kept_inputs(exchange_); kept > 0 && build_.trains()) {
     const Bytes read = context_.in_autocast() ? context_.stream_element() : build_.operand();
@@ -284,8 +287,8 @@ void ExpertLayer::save_input() {
 void ExpertLayer::save_results() {
   if (const std::int64_t kept = kept_results(context_, exchange_); kept > 0) {
     const OpId maker = build_.has_run(OpId::kMoeCombine) ? OpId::kMoeCombine : OpId::kExpertsDown;
-    build_.save(TensorId::kMoeCombinedRows, maker, kept, routed_width(context_.model),
-                weighted_row_element(context_));
+    build_.save_made_of(TensorId::kMoeCombinedRows, maker, kSixteenBits, kept,
+                        routed_width(context_.model), weighted_row_element(context_));
   }
   if (context_.software.permute_order != PermuteOrder::kBlocks &&
       build_.has_run(OpId::kMoePermute)) {

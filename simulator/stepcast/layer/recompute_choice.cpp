@@ -187,6 +187,7 @@ void by_operators(const SoftwareSpec& software, LayerKind kind, BlockOps& layer)
     const bool stays = !tensor.producer || policy.keeps(*tensor.producer);
     if (stays && (tensor.read || rules.keeps_unread_outputs)) {
       layer.kept.push_back(tensor);
+      layer.kept.back().bytes = tensor.as_produced.value_or(tensor.bytes);
     }
   }
   for (const Op& op : layer.forward) {

@@ -103,6 +103,9 @@ struct SavedTensor {
   Bytes bytes;
   ModuleSet modules{};  // selective recomputation of one of them brings it back
   bool read = true;     // by a backward; else only torchtitan's policy may keep it
+  // What of it a policy keeps that keeps the producer's own result, where what is read is made of
+  // that by kernels which run again: rows that come back in 16 bits and are read in 32.
+  std::optional<Bytes> as_produced = std::nullopt;
 };
 
 Bytes total(const std::vector<SavedTensor>& tensors);

@@ -93,9 +93,10 @@ class RankPeak {
     fixed_.parameters += here.parameters;
     fixed_.optimizer += here.optimizer;
     add(stage.matrices, 1, matrices_);
-    fixed_.gradients += stage.dummy_gradients / real(plan().vpp) + stage.replica_buckets;
+    fixed_.gradients +=
+        stage.dummy_gradients / real(plan().vpp) + stage.replica_buckets + stage.copies;
     all_parameters_ += stage.parameters;
-    if (rules().gradients_stay) {
+    if (gradients_last()) {
       fixed_.gradients += gradients_of(stage);
     }
     if (rules().receives_ahead && plan().pp > 1) {
@@ -105,6 +106,15 @@ class RankPeak {
           kSixteenBits;
     }
     chunks_.push_back(&stage);
+  }
+
+  // Whether gradients have their place all the time; else from a stage's first backward on: all of
+  // them at once where one loop makes them, or as its layers do.
+  [[nodiscard]] bool gradients_last() const {
+    return rules().gradients_stay && !rules().scans_layers;
+  }
+  [[nodiscard]] bool gradients_come_at_once() const {
+    return rules().gradients_stay && rules().scans_layers;
   }
 
   [[nodiscard]] Bytes outside_allocator() const {
@@ -128,7 +138,7 @@ class RankPeak {
       resident.activations +=
           real(moment.in_flight[chunk] + in_flight_left_out_) * stage.budget.kept +
           real(moment.deferred[chunk]) * stage.budget.deferred;
-      if (moment.has_gradients[chunk] != 0 && !rules().gradients_stay) {
+      if (moment.has_gradients[chunk] != 0 && !gradients_last()) {
         resident.gradients += gradients_of(stage);
       }
       if (stage.loss) {
@@ -154,7 +164,7 @@ class RankPeak {
     now.gathered = fixed_.gathered;
     now.exchange = fixed_.exchange;
     if (!stage.loss) {
-      now.gathered += budget.gathered_layers;
+      now.gathered += budget.gathered_layers + budget.lone_gathered;
       now.exchange += passing_exchange_;
       return consider(now);
     }
@@ -176,35 +186,51 @@ class RankPeak {
     MomentMemory now{"backward",
                      resident.activations + budget.travelling + ahead + budget.recomputed,
                      resident.gradients, resident.logits};
+    const bool fresh =
+        !gradients_last() && at.has_gradients[static_cast<std::size_t>(at.chunk)] == 0;
+    const Bytes added = fresh ? gradients_of(stage) : Bytes{};
+    now.gradients += gradients_come_at_once() ? added : Bytes{};
     now.workspace = budget.workspace;
-    now.gathered = fixed_.gathered + budget.gathered_layers;
+    now.gathered = fixed_.gathered + budget.gathered_layers + budget.lone_gathered;
     now.reduced = budget.reduced_layer;
     // Rows that pass are in the workspace, while they live; not those of the forward of a pair.
     now.exchange = fixed_.exchange + (pairs_ ? passing_exchange_ : Bytes{});
     consider(now);
-    const bool fresh = at.has_gradients[static_cast<std::size_t>(at.chunk)] == 0;
     const Bytes left = resident.activations - (pairs_ ? Bytes{} : budget.kept);
     now.moment = "first layer";
     now.activations = left + (budget.last_kept + budget.recomputed);
-    now.gathered = fixed_.gathered + budget.gathered_first;
+    now.gathered = fixed_.gathered + budget.gathered_first + budget.lone_gathered;
     now.reduced = budget.reduced_first;
-    const bool added = fresh && !rules().gradients_stay;
-    now.gradients +=
-        added ? gradients_of(stage) - on_device_.gradients * stage.late_gradients : Bytes{};
+    now.gradients += fresh && !gradients_come_at_once()
+                         ? added - on_device_.gradients * stage.late_gradients
+                         : Bytes{};
     consider(now);
+    lone_experts(budget, left, now);
     MomentMemory end{"embedding", left, resident.gradients, resident.logits};
-    end.gradients += added ? gradients_of(stage) : Bytes{};
+    end.gradients += added;
     end.gathered = plan().fsdp_reshard ? Bytes{} : fixed_.gathered;
     end.reduced = budget.reduced_ends;
     end.exchange = fixed_.exchange;
     consider(end);
   }
 
+  // The reduction of experts' gradients of one rank, after the first layer's backward `now`.
+  void lone_experts(const StageBudget& budget, Bytes left, MomentMemory now) {
+    if (budget.lone_reduced > Bytes{}) {
+      now.moment = "experts reduced";
+      now.activations = left + budget.layer_input;
+      now.workspace = {};
+      now.gathered = fixed_.gathered + budget.gathered_first;
+      now.reduced = budget.lone_reduced;
+      consider(now);
+    }
+  }
+
   void optimizer() {
     MomentMemory now{"optimizer", {}, fixed_.gradients};
     Bytes logits;
     for (const StageHolding* chunk : chunks_) {
-      now.gradients += rules().gradients_stay ? Bytes{} : gradients_of(*chunk);
+      now.gradients += gradients_last() ? Bytes{} : gradients_of(*chunk);
       logits += chunk->loss ? logits_of(*chunk, losses()) : Bytes{};
     }
     now.loss = 2.0 * logits;  // one by one, and joined

@@ -37,6 +37,11 @@ struct StageBudget {
   Bytes reduced_first;    // the same of the first layers
   Bytes reduced_ends;     // the same of what is reduced last
   Bytes full_gradients;   // summed unsharded over the micro-batches
+  // Of a layer's experts that FSDP wraps though no other rank has them: what it copies them to, and
+  // what their gradients are reduced in when the layer's backward has run.
+  Bytes lone_gathered;
+  Bytes lone_reduced;
+  Bytes layer_input;  // of one layer
 };
 
 StageBudget stage_budget(const ExpansionContext& context, const BuiltStage& stage);
@@ -76,6 +81,7 @@ struct StageHolding {
   WeightMatrices matrices;  // that the optimizer updates as a whole
   double parameters = 0.0;  // elements that are trained, before ZeRO
   Bytes gradients;          // of all its weights, as the plan shards them
+  Bytes copies;             // of weights that a program's loop over layers reads
   Bytes late_gradients;   // of them, those of its fullest layer and of the embedding, which are not
                           // there while the backward of the last such layer runs
   Bytes replica_buckets;  // that live all the time

@@ -159,13 +159,22 @@ constexpr UnitRange kOfValue{{0.0, 1024.0}, "B"};
 constexpr UnitRange kHeld{{0.0, 1e6}, "GB"};
 
 template <typename Settings>
-void memory_settings(Settings& memory) {
+void loss_settings(Settings& memory) {
   memory.quantity("logit_at_loss", &MemoryRules::logit_at_loss, kOfValue);
   memory.quantity("logit_at_eager_loss", &MemoryRules::logit_at_eager_loss, kOfValue);
+  memory.quantity("logit_at_compiled_loss", &MemoryRules::logit_at_compiled_loss, kOfValue);
+  memory.quantity("logit_at_fused_loss", &MemoryRules::logit_at_fused_loss, kOfValue);
   memory.quantity("logit_at_head", &MemoryRules::logit_at_head, kOfValue);
   memory.quantity("logit_at_parallel_loss", &MemoryRules::logit_at_parallel_loss, kOfValue);
+  memory.quantity("logit_at_eager_parallel_loss", &MemoryRules::logit_at_eager_parallel_loss,
+                  kOfValue);
   memory.count("loss_chunks", &MemoryRules::loss_chunks, kChunks);
   memory.flag("keeps_logits", &MemoryRules::keeps_logits);
+}
+
+template <typename Settings>
+void memory_settings(Settings& memory) {
+  loss_settings(memory);
   memory.flag("gradients_stay", &MemoryRules::gradients_stay);
   memory.quantity("gradient_copy", &MemoryRules::gradient_copy, kOfValue);
   memory.quantity("replica_buckets", &MemoryRules::replica_buckets, kOfValue);
@@ -174,6 +183,7 @@ void memory_settings(Settings& memory) {
   memory.number("static_rows", &MemoryRules::static_rows, kFraction);
   memory.flag("scans_layers", &MemoryRules::scans_layers);
   memory.quantity("stacked_copies", &MemoryRules::stacked_copies, kOfValue);
+  memory.quantity("stacked_expert_copies", &MemoryRules::stacked_expert_copies, kOfValue);
   memory.flag("optimizer_on_host", &MemoryRules::optimizer_on_host);
   memory.flag("root_holds_ends", &MemoryRules::root_holds_ends);
   memory.flag("keeps_expert_casts", &MemoryRules::keeps_expert_casts);

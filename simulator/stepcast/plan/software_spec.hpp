@@ -230,11 +230,16 @@ struct MemoryRules {
   // while the output matrix' backward runs afterwards. Unset, they follow from cross_entropy: 4 and
   // 2 where it is one kernel over 16-bit logits, the next and 2 where it is eager in fp32.
   std::optional<Bytes> logit_at_loss;
-  Bytes logit_at_eager_loss{12};  // the former where cross_entropy is eager, if it is not set
+  // The former by the implementation of cross_entropy, if it is not set. A fused one reads 16-bit
+  // logits and writes their gradient in their place (Transformer Engine, cross_entropy.py).
+  Bytes logit_at_eager_loss{12};
+  Bytes logit_at_compiled_loss{4};
+  Bytes logit_at_fused_loss{2};
   std::optional<Bytes> logit_at_head;
   // At least so many, where tensor parallelism divides the vocabulary: the loss is then written out
   // over DTensor (loss_parallel), compiled or not.
   std::optional<Bytes> logit_at_parallel_loss;
+  std::optional<Bytes> logit_at_eager_parallel_loss;  // the same of an eager one, if it is another
   std::int64_t loss_chunks = 1;  // the loss takes the tokens in this many parts
   bool keeps_logits = false;     // a pipeline's last stage keeps the logits of every micro-batch
                                  // and joins them at the end of the step
@@ -247,9 +252,12 @@ struct MemoryRules {
   Bytes dummy_gradients;      // an element of each distinct weight of a layer, kept for good
   Bytes gathered_copy;        // a parameter, when ZeRO gathers them after the optimizer
   bool scans_layers = false;  // layers are one loop of a program: it gathers one at a time, and
-                              // reduces gradients as they are
-  Bytes stacked_copies;       // a parameter as it is sharded, of copies of such layers' weights and
-                              // gradients beside them
+                              // reduces gradients as they are, into buffers that the loop of
+                              // backward passes makes
+  // A parameter as it is sharded, of copies of such layers' weights beside them: of all but
+  // experts, and of experts where a rank holds several.
+  Bytes stacked_copies;
+  Bytes stacked_expert_copies;
   // Master copy and moments are in the host's memory, if the recipe says nothing of its offload.
   bool optimizer_on_host = false;
   // --- experts ---

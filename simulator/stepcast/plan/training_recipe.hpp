@@ -39,11 +39,14 @@ enum class RecomputeModule {
   kMlp,
   kMoe,
   kSharedExperts,
-  kMlaUp
+  kMlaUp,
+  kQkNorm,      // products of queries and keys, whose results their norms alone read
+  kMoeDispatch  // rows of the routed experts on their way to them
 };
 template <>
-inline constexpr std::array<std::string_view, 8> kNamesOf<RecomputeModule> = {
-    "core_attn", "layernorm", "mlp_act", "moe_act", "mlp", "moe", "shared_experts", "mla_up_proj"};
+inline constexpr std::array<std::string_view, 10> kNamesOf<RecomputeModule> = {
+    "core_attn", "layernorm",      "mlp_act",     "moe_act", "mlp",
+    "moe",       "shared_experts", "mla_up_proj", "qk_norm", "moe_dispatch"};
 // The names of the formats in which a model can be trained.
 std::span<const std::string_view> training_dtype_names();
 

@@ -173,6 +173,15 @@ std::string resource_text(const Sensitivity& s) {
   return text + (s.of_time ? " (longer)" : "");
 }
 
+// "plan.tp 4 and plan.zero 3, not resharded"
+std::string moves_text(const AdvisedChange& change) {
+  std::string text;
+  for (const auto& [key, value] : change.moves) {
+    text += (text.empty() ? "" : " and ") + key + " " + value;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string waterfall_to_text(const Explanation& e) {
@@ -203,6 +212,42 @@ nlohmann::ordered_json waterfall_to_json(const std::vector<WaterfallStep>& steps
             {"time_s", step.time.value()},
             {"factor", step.factor},
             {"mfu_after", step.mfu_after}};
+  });
+}
+
+std::string advice_to_text(const std::vector<AdvisedChange>& advice) {
+  if (advice.empty()) {
+    return "";
+  }
+  TextTable table({{"  setting"},
+                   {"tokens/s/GPU", Align::kRight},
+                   {"gain", Align::kRight},
+                   {"peak memory", Align::kRight},
+                   {"verdict"}});
+  for (std::size_t i = 0; i < std::min(advice.size(), kAdviceShown); ++i) {
+    const AdvisedChange& change = advice[i];
+    table.add_row({"  " + moves_text(change), decimals(change.tokens_per_second_per_gpu, 1),
+                   signed_percent(100.0 * change.gain), readable(change.peak_memory),
+                   std::string(name(change.verdict))});
+  }
+  const std::size_t more = advice.size() - std::min(advice.size(), kAdviceShown);
+  return "\nOne setting moved by a step, and the best two together\n" + table.text() +
+         (more == 0 ? "" : "  " + std::to_string(more) + " more in --format json\n");
+}
+
+nlohmann::ordered_json advice_to_json(const std::vector<AdvisedChange>& advice) {
+  return list_of(advice, [](const AdvisedChange& change) -> Value {
+    Json changes = Json::object();
+    for (const auto& [key, value] : change.settings) {
+      changes[key] = value;
+    }
+    return {{"what", moves_text(change)},
+            {"changes", std::move(changes)},
+            {"tokens_per_second_per_gpu", change.tokens_per_second_per_gpu},
+            {"gain", change.gain},
+            {"peak_memory_bytes", change.peak_memory.value()},
+            {"probability", change.probability},
+            {"verdict", name(change.verdict)}};
   });
 }
 

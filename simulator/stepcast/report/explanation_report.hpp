@@ -17,6 +17,11 @@ namespace stepcast {
 std::string waterfall_to_text(const Explanation& explanation);
 nlohmann::ordered_json waterfall_to_json(const std::vector<WaterfallStep>& steps);
 
+// What the settings moved by a step give, at most `kAdviceShown` of them in the text.
+inline constexpr std::size_t kAdviceShown = 12;
+std::string advice_to_text(const std::vector<AdvisedChange>& advice);
+nlohmann::ordered_json advice_to_json(const std::vector<AdvisedChange>& advice);
+
 std::string limits_text(const std::vector<LimitedTime>& limits);
 nlohmann::ordered_json limits_to_json(const std::vector<LimitedTime>& limits);
 

@@ -305,7 +305,7 @@ std::string to_text(const Explanation& e, Detail detail) {
     text += line("clock", decimals(p.clock.value() / 1e6, 1) + " MHz");
     text += line("bound by", limits_text(e.limits));
     text += line("CUDA graph", capture_text(p));
-    text += waterfall_to_text(e);
+    text += waterfall_to_text(e) + advice_to_text(e.advice);
     text += "\nOperators of pipeline rank " + std::to_string(p.time.slowest_rank) +
             ", the slowest, in a step\n" + operator_table(e, Part::kComputation, detail);
     if (e.communication() > Seconds{}) {
@@ -331,6 +331,7 @@ nlohmann::ordered_json to_json(const Explanation& e, Detail detail) {
   json["communication_s"] = e.communication().value();
   json["mfu"] = p.mfu;
   json["waterfall"] = waterfall_to_json(e.waterfall);
+  json["advice"] = advice_to_json(e.advice);
   json["bound_by"] = limits_to_json(e.limits);
   json["critical_path"] = path_to_json(e.path);
   json["sensitivities"] = sensitivities_to_json(e.sensitivities);

@@ -14,6 +14,7 @@
 #include "stepcast/config/json_dump.hpp"
 #include "stepcast/report/columns.hpp"
 #include "stepcast/report/projection_report.hpp"
+#include "stepcast/validation/accuracy_groups.hpp"
 #include "stepcast/validation/error_summary.hpp"
 
 namespace stepcast {
@@ -99,6 +100,19 @@ constexpr auto kOddsColumns = std::to_array<Column<ToldOdds>>({
     {"ran", "ran", member<&ToldOdds::ran>, as_percent<1>},
 });
 constexpr Columns<ToldOdds> kOdds{kOddsColumns};
+
+constexpr auto kGroupColumns = std::to_array<Column<AccuracyGroup>>({
+    {"axis", "  runs by", member<&AccuracyGroup::axis>, as_indented, Align::kLeft},
+    {"name", "", member<&AccuracyGroup::name>, as_text, Align::kLeft},
+    {"runs", "runs", member<&AccuracyGroup::runs>},
+    {"sources", "sources", member<&AccuracyGroup::sources>},
+    {"median_abs_error", "median", member<&AccuracyGroup::median_abs_error>, as_percent<1>},
+    {"median_before", "before", member<&AccuracyGroup::median_before>, as_percent<1>},
+    {"bias", "bias", member<&AccuracyGroup::bias>, as_percent<1>},
+    {"inside_80", "in 80 %", member<&AccuracyGroup::inside_80>, as_percent<1>},
+    {"inside_90", "in 90 %", member<&AccuracyGroup::inside_90>, as_percent<1>},
+});
+constexpr Columns<AccuracyGroup> kGroups{kGroupColumns};
 
 std::string skipped_lines(const std::vector<ValidationRow>& rows) {
   std::map<std::string, std::size_t> reasons;
@@ -261,6 +275,30 @@ std::string validation_to_json(const std::vector<ValidationRow>& rows,
                         {"coverage", kCoverages.json_rows(interval_coverage(rows))},
                         {"odds", kOdds.json_rows(told_odds(rows))}};
   return json_dump(object, 1) + "\n";
+}
+
+std::string groups_to_text(const std::vector<ValidationRow>& rows,
+                           const std::vector<AccuracyGroup>& groups) {
+  constexpr std::string_view kShown =
+      "axis name runs sources median_abs_error bias inside_80 inside_90";
+  constexpr std::string_view kBefore = "axis name runs median_abs_error median_before";
+  const std::vector<AccuracyGroup> worse = worse_groups(groups);
+  return "Errors of tokens/s, predicted against measured\n" + kGroups.table(kShown, groups).text() +
+         (worse.empty() ? ""
+                        : "\nWorse than before by two points or more\n" +
+                              kGroups.table(kBefore, worse).text()) +
+         odds_to_text(told_odds(rows)) + coverage_to_text(interval_coverage(rows));
+}
+
+nlohmann::ordered_json groups_to_json(const std::vector<ValidationRow>& rows,
+                                      const std::vector<AccuracyGroup>& groups) {
+  return {{"schema_version", kJsonSchemaVersion},
+          {"context", {{"program", "stepcast"}}},
+          {"groups", kGroups.json_rows(groups)},
+          {"worse", kGroups.json_rows(worse_groups(groups))},
+          {"coverage", kCoverages.json_rows(interval_coverage(rows))},
+          {"odds", kOdds.json_rows(told_odds(rows))},
+          {"summary", kSummaries.json_rows(summarize(rows))}};
 }
 
 std::string validation_to_accuracy(const std::vector<ValidationRow>& rows) {

@@ -28,6 +28,13 @@ std::string validation_to_accuracy(const std::vector<ValidationRow>& rows);
 std::string validation_to_json(const std::vector<ValidationRow>& rows,
                                const std::string& program_version);
 
+// Runs by what they have in common, those of `groups` that are worse than they were, how many lie
+// inside the intervals and how sure to run they were told; in JSON also the summary of all rows.
+std::string groups_to_text(const std::vector<ValidationRow>& rows,
+                           const std::vector<AccuracyGroup>& groups);
+nlohmann::ordered_json groups_to_json(const std::vector<ValidationRow>& rows,
+                                      const std::vector<AccuracyGroup>& groups);
+
 // Of measured plans for the same work, and of those on one state of the network, the one that is
 // predicted to be the fastest against the fastest.
 std::string regret_to_text(const std::vector<TimedRun>& runs);

@@ -13,6 +13,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stepcast/base/sum.hpp"
@@ -70,9 +71,22 @@ struct WaterfallStep {
   double mfu_after = 0.0;
 };
 
+// Settings of an experiment moved by one step, or two of them together, and what that makes of it.
+struct AdvisedChange {
+  // What is moved, as it is called: {"plan.zero", "3, not resharded"}.
+  std::vector<std::pair<std::string, std::string>> moves;
+  std::vector<std::pair<std::string, std::string>> settings;  // as --set takes them
+  double tokens_per_second_per_gpu = 0.0;
+  double gain = 0.0;  // of tokens/s/GPU, as a share
+  Bytes peak_memory{};
+  double probability = 1.0;  // that memory suffices
+  MemoryVerdict verdict = MemoryVerdict::kFits;
+};
+
 struct Explanation {
   Projection projection;
   std::vector<WaterfallStep> waterfall;
+  std::vector<AdvisedChange> advice;   // those that fit first, then by their rate
   std::vector<ExplainedOp> operators;  // of the slowest pipeline rank, most total time first
   std::vector<LimitedTime> limits;     // of the step of that rank, most time first
   std::vector<PathSegment> path;       // that determines the step; adds up to it

@@ -2,10 +2,13 @@
 // A measured quantity beside its prediction, or the reason why there is none.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/result/expected_error.hpp"
 #include "stepcast/result/metric.hpp"
 
@@ -105,6 +108,26 @@ struct IntervalCoverage {
   // width, and 2 / alpha times what lies outside; smaller is better.
   double score_80 = 0.0;
   double score_90 = 0.0;
+};
+
+// By what runs are put together on the page of accuracy.
+enum class AccuracyAxis { kAll, kStack, kSource, kGpu, kFamily, kSoftware, kDtype };
+template <>
+inline constexpr std::array<std::string_view, 7> kNamesOf<AccuracyAxis> = {
+    "all", "population", "source", "gpu", "family", "software", "dtype"};
+
+// Measured runs that have one thing in common: each once, by its rate or the time of its step.
+struct AccuracyGroup {
+  AccuracyAxis axis = AccuracyAxis::kAll;
+  std::string name;  // "h100_sxm"
+  std::size_t runs = 0;
+  std::size_t sources = 0;
+  double median_abs_error = 0.0;  // of tokens/s
+  double bias = 0.0;              // the mean of predicted / measured - 1 of tokens/s
+  // Shares of the runs inside the intervals that are stated of them; empty where none is.
+  std::optional<double> inside_80 = std::nullopt;
+  std::optional<double> inside_90 = std::nullopt;
+  std::optional<double> median_before = std::nullopt;  // of the same group in an earlier report
 };
 
 }  // namespace stepcast

@@ -61,6 +61,29 @@ TEST_CASE("every saving that a plan is told to fit with makes it fit as it says"
   }
 }
 
+TEST_CASE("what a setting moved by a step is told to give is what it projects to", "[unit]") {
+  const Simulator simulator(kData);
+  for (const char* example : {"04_llama3.1_8b_mi300x", "15_deepseek_v3_h100"}) {
+    const ExperimentSource source{.file = kData / "examples" / example / "experiment.yaml"};
+    const Json json = Json::parse(simulator.explain_report(source, ReportFormat::kJson).text);
+    REQUIRE(json.at("advice").size() > 5);
+    for (std::size_t i = 0; i < 6; ++i) {
+      const Json& advised = json.at("advice").at(i);
+      CAPTURE(advised.dump());
+      ExperimentSource changed = source;
+      for (const auto& [key, value] : advised.at("changes").items()) {
+        changed = changed.with(key, value.get<std::string>());
+      }
+      const StepProjection step = simulator.project(changed);
+      REQUIRE(step.numbers);
+      CHECK(advised.at("tokens_per_second_per_gpu").get<double>() ==
+            Approx(step.numbers->tokens_per_second_per_gpu).epsilon(1e-9));
+      CHECK(advised.at("peak_memory_bytes").get<double>() ==
+            Approx(step.numbers->peak_memory_bytes).epsilon(1e-9));
+    }
+  }
+}
+
 TEST_CASE("a projection has the numbers of its report in JSON", "[unit]") {
   const Simulator simulator(kData);
   const StepProjection step = simulator.project(job());

@@ -156,7 +156,8 @@ TEST_CASE("the dense layers before those with experts are outside MaxText's pipe
 TEST_CASE("policies and quantizations have their words", "[unit]") {
   CHECK_THAT(
       part(imported(kLlama + "remat_policy: minimal_flash\nquantization: fp8\n"), "training"),
-      contains_text("dtype: fp8, recompute: selective, recompute_modules: [layernorm, mlp_act]"));
+      contains_text("dtype: fp8, recompute: selective, recompute_modules: [layernorm, qk_norm, "
+                    "mlp_act, moe_dispatch]"));
   const ImportedExperiment kept = imported(kLlama + "remat_policy: save_qkv_proj\n");
   CHECK_THAT(part(kept, "training"), contains_text("recompute: full"));
   CHECK(count_of(kept.remarks, ImportOutcome::kNotCarried) == 1);

@@ -58,11 +58,14 @@ TEST_CASE("MaxText's own names of its policies are those of its configurations",
     Record assumed = Record::array();
     return recompute_keys(text, "MaxText (Primus, rocm v26.6)", test::data_root(), assumed).dump();
   };
-  CHECK(keys("minimal_flash") ==
-        R"({"recompute":"selective","recompute_modules":["layernorm","mlp_act"]})");
-  CHECK(keys("minimal") ==
-        R"({"recompute":"selective","recompute_modules":["core_attn","layernorm","mlp_act"]})");
-  CHECK(keys("save_dot_with_context_except_mlp") == R"({"recompute":"full"})");
+  CHECK(
+      keys("minimal_flash") ==
+      R"({"recompute":"selective","recompute_modules":["layernorm","qk_norm","mlp_act","moe_dispatch"]})");
+  CHECK(
+      keys("minimal") ==
+      R"({"recompute":"selective","recompute_modules":["core_attn","layernorm","qk_norm","mlp_act","moe_dispatch"]})");
+  CHECK(keys("save_dot_with_context_except_mlp") ==
+        R"({"recompute":"selective","recompute_modules":["layernorm","qk_norm","mlp","moe"]})");
   CHECK_THROWS_AS(keys("now and then"), RefusedRow);
 }
 

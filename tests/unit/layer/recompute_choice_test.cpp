@@ -193,5 +193,44 @@ TEST_CASE("moe_act and shared_experts recompute their part of a layer with exper
   CHECK_FALSE(has(again, OpId::kExpertsActivation));
 }
 
+TEST_CASE("qk_norm makes queries and keys again, and moe_dispatch sends rows again", "[unit]") {
+  Sample sample = separate();
+  sample.model.attention.qk_norm = QkNorm::kHead;
+  const Bytes all = total(saved_tensors(sample.context(), {}));
+  sample.training.recompute.kind = RecomputeKind::kSelective;
+  sample.training.recompute.modules = {RecomputeModule::kQkNorm};
+  // T = 1,024 rows of 16 + 4 heads of 64 in 16 bits
+  CHECK(all - total(saved_tensors(sample.context(), {})) == Bytes(1024.0 * 20 * 64 * 2));
+  const OpList again = expand_layer(sample.context(), {}).recompute;
+  CHECK(has(again, OpId::kAttentionQ));
+  CHECK(has(again, OpId::kAttentionK));
+  CHECK(again.size() == 2);
+
+  Sample experts = test::moe_sample();
+  experts.plan.ep = experts.plan.dp = 2;
+  const LayerKind moe{.moe = true};
+  CHECK(has(saved_tensors(experts.context(), moe), TensorId::kExpertsInput));
+  experts.training.recompute = sample.training.recompute;
+  experts.training.recompute.modules = {RecomputeModule::kMoeDispatch};
+  CHECK_FALSE(has(saved_tensors(experts.context(), moe), TensorId::kExpertsInput));
+  CHECK(has(expand_layer(experts.context(), moe).recompute, OpId::kMoeDispatch));
+}
+
+TEST_CASE("a policy that keeps what an exchange brings keeps its 16 bits, not the copy in 32",
+          "[unit]") {
+  Sample sample = test::moe_sample();
+  sample.plan.ep = sample.plan.dp = 2;
+  sample.software.weighted_sum = Bytes(4);
+  sample.software.memory.selective_keeps_exchanges = true;
+  const auto rows = [&] {
+    const std::vector<SavedTensor> kept = saved_tensors(sample.context(), {.moe = true});
+    const auto found = std::ranges::find(kept, TensorId::kMoeCombinedRows, &SavedTensor::id);
+    return found == kept.end() ? Bytes{} : found->bytes;
+  };
+  CHECK(rows() == Bytes(2048.0 * 1024 * 4));  // T k rows of H
+  sample.training.recompute.kind = RecomputeKind::kOperators;
+  CHECK(rows() == Bytes(2048.0 * 1024 * 2));
+}
+
 }  // namespace
 }  // namespace stepcast::recompute_choice_test

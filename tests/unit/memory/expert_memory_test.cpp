@@ -256,6 +256,33 @@ TEST_CASE("a program that scans its layers gathers one and keeps copies of all",
         nearly(3 * gradients.value()));
 }
 
+TEST_CASE("copies of experts are of ranks that hold several", "[unit]") {
+  Sample sample = exchanging_sample(4);
+  sample.software.memory.scans_layers = true;
+  const auto gradients = [&] {
+    return stage_holding(sample.context(), StageBuilder().stage(sample.context(), 0)).copies;
+  };
+  CHECK(gradients() == Bytes{});
+  sample.software.memory.stacked_expert_copies = Bytes(5);
+  // 8 layers of 4 of the 16 experts, each three matrices of 1,024 x 512.
+  CHECK(gradients().value() == nearly(8.0 * 4 * 3 * 1024 * 512 * 5));
+  sample.plan.ep = sample.plan.dp = 16;
+  CHECK(gradients() == Bytes{});
+}
+
+TEST_CASE("gradients that a loop of backward passes makes are not there at the loss", "[unit]") {
+  Sample sample = test::dense_sample();
+  sample.plan.micro_batches = 1;
+  sample.software.memory.logit_at_loss = Bytes(1000);  // the peak
+  const StageMemory buffers = memory_by_stage(sample.context()).front();
+  sample.software.memory.scans_layers = true;
+  const StageMemory loop = memory_by_stage(sample.context()).front();
+  CHECK(buffers.moment == "loss");
+  CHECK(loop.moment == "loss");
+  CHECK(buffers.gradients > Bytes{});
+  CHECK(loop.gradients == Bytes{});
+}
+
 TEST_CASE("a pool of a share of the device has to hold everything", "[unit]") {
   DeviceSpec device;
   device.name = "round";

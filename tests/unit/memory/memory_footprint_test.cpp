@@ -65,9 +65,26 @@ TEST_CASE("a loss over a divided vocabulary holds at least what its written-out 
     return stage_budget(sample.context(), StageBuilder().stage(sample.context(), 0)).loss;
   };
   const Bytes input(2.0 * 1024.0 * 1024.0 * 2.0);
-  CHECK(loss() == Bytes(1024.0 * 32'000.0 * 4.0) + input);
+  CHECK(loss() == Bytes(1024.0 * 32'000.0 * 2.0) + input);
   sample.plan.tp = 2;
   CHECK(loss() == Bytes(1024.0 * 16'000.0 * 10.0) + input);
+  sample.software.memory.logit_at_eager_parallel_loss = Bytes(16);
+  CHECK(loss() == Bytes(1024.0 * 16'000.0 * 10.0) + input);  // of compiled ones
+  sample.software.cross_entropy = Implementation::kEager;
+  CHECK(loss() == Bytes(1024.0 * 16'000.0 * 16.0) + input);
+}
+
+// 1024 tokens, 32,000 logits each.
+TEST_CASE("a fused loss writes gradients over logits, others hold fp32 beside them", "[unit]") {
+  Sample sample = test::dense_sample();
+  const Bytes input(2.0 * 1024.0 * 1024.0 * 2.0);
+  for (const auto& [loss, bytes] :
+       {std::pair{Implementation::kFused, 2.0}, std::pair{Implementation::kCompiled, 4.0},
+        std::pair{Implementation::kEager, 12.0}}) {
+    sample.software.cross_entropy = loss;
+    CHECK(stage_budget(sample.context(), StageBuilder().stage(sample.context(), 0)).loss ==
+          Bytes(1024.0 * 32'000.0 * bytes) + input);
+  }
 }
 
 TEST_CASE("hybrid sharding divides by the shard group only", "[unit]") {
@@ -249,7 +266,7 @@ TEST_CASE("chunks of the loss divide its logits", "[unit]") {
     sample.software.memory.loss_chunks = chunks;
     return stage_budget(sample.context(), StageBuilder().stage(sample.context(), 0)).loss;
   };
-  const double logits = 1024.0 * 32'000 * 4;
+  const double logits = 1024.0 * 32'000 * 2;
   CHECK(loss(1) - loss(8) == Bytes(logits * 7 / 8));
 }
 
