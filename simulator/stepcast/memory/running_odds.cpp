@@ -22,7 +22,13 @@ Need need_of(const StageMemory& stage, Bytes capacity) {
   return {stage.used(), max(stage.in_use(), stage.used()), capacity};
 }
 
-// The mean of the logarithms at which the odds are `sure`.
+constexpr double kInUse = 0.75;  // the weight of what is in use
+
+double fullness(Bytes used, Bytes in_use, Bytes room) {
+  return (1.0 - kInUse) * std::log(used / room) + kInUse * std::log(in_use / room);
+}
+
+// The fullness at which the odds are `sure`.
 double fullest(double sure, const MemoryErrors& errors) {
   return errors.centre + errors.scale * std::log((1.0 - sure) / (sure - errors.despite));
 }
@@ -31,7 +37,7 @@ double fullest(double sure, const MemoryErrors& errors) {
 
 double odds_of_running(const StageMemory& stage, Bytes capacity, const MemoryErrors& errors) {
   const Need need = need_of(stage, capacity);
-  const double x = 0.5 * (std::log(need.used / need.room) + std::log(need.in_use / need.room));
+  const double x = fullness(need.used, need.in_use, need.room);
   return errors.despite +
          (1.0 - errors.despite) / (1.0 + std::exp((x - errors.centre) / errors.scale));
 }
@@ -40,14 +46,23 @@ Bytes most_memory(Bytes capacity, double sure, const MemoryErrors& errors) {
   return std::exp(fullest(sure, errors)) * capacity;
 }
 
-// With d less of both: (used - d) (in use - d) = room^2 exp(2 x).
+// So much less of both, between nothing and all that is used, by halves.
 Bytes missing_memory(const StageMemory& stage, Bytes capacity, double sure,
                      const MemoryErrors& errors) {
+  constexpr int kHalves = 100;
   const Need need = need_of(stage, capacity);
-  const double most = most_memory(need.room, sure, errors).value();
-  const double sum = need.used.value() + need.in_use.value();
-  const double apart = need.in_use.value() - need.used.value();
-  return max(Bytes{}, Bytes(0.5 * (sum - std::hypot(apart, 2.0 * most))));
+  const double most = fullest(sure, errors);
+  if (fullness(need.used, need.in_use, need.room) <= most) {
+    return {};
+  }
+  Bytes too_little;
+  Bytes enough = need.used;
+  for (int i = 0; i < kHalves; ++i) {
+    const Bytes middle = 0.5 * (too_little + enough);
+    const bool fits = fullness(need.used - middle, need.in_use - middle, need.room) <= most;
+    (fits ? enough : too_little) = middle;
+  }
+  return enough;
 }
 
 }  // namespace stepcast

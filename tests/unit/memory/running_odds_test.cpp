@@ -28,8 +28,9 @@ TEST_CASE("At the centre of the errors half of what does not run despite all run
         Approx(0.05 + 0.95 * 0.7310586).epsilon(1e-7));
 }
 
-TEST_CASE("What is allocated and what is in use count alike", "[unit]") {
-  CHECK(odds_of_running(holding(0.8, 0.9 * 0.9 / 0.8), kCapacity) ==
+TEST_CASE("What is in use counts three times as much as what is allocated", "[unit]") {
+  // ln 0.8 + 3 ln y = 4 ln 0.9
+  CHECK(odds_of_running(holding(0.8, std::cbrt(std::pow(0.9, 4) / 0.8)), kCapacity) ==
         nearly(odds_of_running(holding(0.9, 0.9), kCapacity)));
   StageMemory stage = holding(0.7, 0.75);
   stage.outside = 0.1 * kCapacity;
