@@ -55,7 +55,7 @@ constexpr std::array kTypes = {
     Takes{"KIND", "--template"},
     Takes{"TFLOP/s", "--tflops"},
     Takes{"PERCENT", "--mfu"},
-    Takes{"SIZE", "--memory"},
+    Takes{"SIZE", "--memory --tried"},
     Takes{"KEY=VALUE:FIGURE", "--point"},
     Takes{"FILE|-", "--points"},
 };

@@ -26,7 +26,9 @@ int run_diagnose(const DiagnoseOptions& options, const GlobalOptions& global) {
                                {"tflops", "--tflops"},
                                {"mfu", "--mfu"},
                                {"memory", "--memory"},
-                               {"point", "--point"}},
+                               {"point", "--point"},
+                               {"out_of_memory", "--out-of-memory"},
+                               {"tried", "--tried"}},
                               [&] {
                                 return simulator.diagnose_report(experiment, settings,
                                                                  form_of(options.output, global));
@@ -57,6 +59,9 @@ void add_diagnose(CLI::App& program, const GlobalOptions& global, Run& run) {
   take_standard_input(*command->add_option(
       "--points", options->points_file,
       "and of a table (CSV): columns called by keys, and measured, step, tflops, mfu, memory"));
+  command->add_flag("--out-of-memory", given.out_of_memory,
+                    "instead: what stands at the peak, and what each setting would save");
+  command->add_option("--tried", given.tried, "what the request asked for that failed, 2GiB");
   add_output_options(*command, options->output, {"text", "json", "csv"});
   on_choice(*command, run, [options, &global] { return run_diagnose(*options, global); });
 }

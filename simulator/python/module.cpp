@@ -89,14 +89,17 @@ void bind_diagnose(py::class_<Simulator>& simulator) {
       "diagnose",
       [](const Simulator& self, const ExperimentSource& source, std::string measured,
          std::string step, std::string tflops, std::string mfu, std::string memory,
-         std::vector<std::string> points, ReportFormat format) {
+         std::vector<std::string> points, bool out_of_memory, std::string tried,
+         ReportFormat format) {
         return self.diagnose_report(source,
                                     {.measured = std::move(measured),
                                      .step = std::move(step),
                                      .tflops = std::move(tflops),
                                      .mfu = std::move(mfu),
                                      .memory = std::move(memory),
-                                     .points = std::move(points)},
+                                     .points = std::move(points),
+                                     .out_of_memory = out_of_memory,
+                                     .tried = std::move(tried)},
                                     format);
       },
       ReleaseGil());

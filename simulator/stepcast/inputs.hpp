@@ -185,7 +185,7 @@ struct TraceComparisonSettings {
 };
 
 // What diagnose_report() is told of a run, each as text: at least one of the first four, or a point
-// with one, and of the first four no two.
+// with one, and of the first four no two; or that it is out of memory.
 struct DiagnoseSettings {
   std::string measured{};  // tokens/s of one GPU: "200tok/s"
   std::string step{};      // "13s"
@@ -196,6 +196,9 @@ struct DiagnoseSettings {
   std::vector<std::string> points{};
   // A table (CSV) of such: columns called by keys, and by the fields above.
   std::optional<TextSource> points_file{};
+  // Instead: a run that is out of memory, and how much the request asked for that failed, "2GiB".
+  bool out_of_memory = false;
+  std::string tried{};
 };
 
 struct ValidateSettings {

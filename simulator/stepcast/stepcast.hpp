@@ -189,7 +189,8 @@ class Simulator {
                                                const ReportForm& form = {}) const;
 
   // Why a run is slower than its projection, or faster: causes with their sizes, the likeliest
-  // first, how to check each, and what it would gain. Not feasible where the experiment has no
+  // first, how to check each, and what it would gain. Of a run that is out of memory what single
+  // settings would save. Not feasible where the experiment has no
   // price.
   [[nodiscard]] Report diagnose_report(const ExperimentSource& experiment,
                                        const DiagnoseSettings& settings,

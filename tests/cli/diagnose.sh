@@ -22,7 +22,7 @@ diff -u "${run%.yaml}.expected" <("$stepcast" diagnose "$run" --measured 200tok/
   complain "the report differs (expected above with -, result with +)"
 
 exits 0 "$run" --measured 200tok/s --format json
-for key in pace pace_ratio figures causes cause form key settings size unit at_bound score explains checks gain pairs \
+for key in pace pace_ratio figures causes cause form key settings size unit at_bound meets score explains checks gain pairs \
   without_effect version; do
   says "\"$key\": "
 done
@@ -41,10 +41,25 @@ exits 0 "$run" --measured 760tok/s
 says 'as expected, within the 80 % interval'
 says 'Nothing to explain'
 exits 0 "$run" --step 12s --memory 48GiB --point training.micro_batch_size=4:13s --format csv
-says '^cause,form,settings,size,unit,at_bound,score,gain$'
+says '^cause,form,settings,size,unit,at_bound,meets,score,gain$'
 printf 'training.micro_batch_size,step,memory\n8,40s,\n4,35s,60GiB\n' >"$made/points.csv"
 exits 0 "$run" --points "$made/points.csv"
 says 'Without any cause'
+
+exits 0 "$run" --out-of-memory --tried 13.74GiB
+says '^Out of memory$'
+says '^  the request that failed .*: as large as logits and loss$'
+says '^  micro-batches of half the sequences .*training.micro_batch_size=4$'
+exits 0 "$run" --out-of-memory --format json
+for key in savings what settings in_use_bytes saved_bytes pace probability; do
+  says "\"$key\": "
+done
+exits 2 "$run" --out-of-memory --step 13s
+says '^--out-of-memory: error: is of a run that was not measured'
+exits 2 "$run" --step 13s --tried 2GiB
+says '^--tried 2GiB: error: is of a run that is out of memory'
+exits 2 "$run" --out-of-memory --tried 2
+says '^--tried 2: error: is no size'
 
 exits 2 "$run"
 says 'nothing says how fast the run is'

@@ -37,10 +37,18 @@ namespace {
 
 constexpr double kLeastEffect = 0.1;
 
-// What must be reached, in shares of the draws; measured first (seed 1), less three standard
-// deviations of 200 draws.
-constexpr double kFirstOfFour = 0.55;
-constexpr double kThreeOfRate = 0.55;
+// Shares of 300 draws as they were measured first. A run may fall below by three standard
+// deviations of as many draws as it has.
+constexpr double kFirstOfFour = 0.88;
+constexpr double kThreeOfRate = 0.88;
+constexpr double kSizeOfFour = 0.98;
+
+bool is_kept(int found, int asked, double measured) {
+  constexpr double kDeviations = 3.0;
+  const auto all = static_cast<double>(asked);
+  return asked == 0 || static_cast<double>(found) / all >=
+                           measured - kDeviations * std::sqrt(measured * (1.0 - measured) / all);
+}
 
 class Noise {
  public:
@@ -125,11 +133,9 @@ class Draws {
   }
 
   [[nodiscard]] bool holds() const {
-    const auto share = [](int part, int all) {
-      return static_cast<double>(part) / static_cast<double>(all);
-    };
-    return share(four_.first, four_.asked) >= kFirstOfFour &&
-           share(rate_.among_three, rate_.asked) >= kThreeOfRate;
+    return is_kept(four_.first, four_.asked, kFirstOfFour) &&
+           is_kept(rate_.among_three, rate_.asked, kThreeOfRate) &&
+           is_kept(four_.size_right, four_.sized, kSizeOfFour);
   }
 
  private:

@@ -83,17 +83,19 @@ def explain(experiment, *, set=None, gpu=None, nodes=None):
 
 
 def diagnose(experiment, *, measured="", step="", tflops="", mfu="", memory="", points=(),
-             set=None, gpu=None, nodes=None):
+             out_of_memory=False, tried="", set=None, gpu=None, nodes=None):
     """Why a run is slower than projected: causes with their sizes, the likeliest first.
 
     One of `measured` (tokens/s of a GPU, "200tok/s"), `step` ("13s"), `tflops` (120) and `mfu` (in
     per cent, 9.8), with `memory` ("43.5GiB") and `points` of other settings
-    ("plan.tp=2:1.93s"). Raises InputError.
+    ("plan.tp=2:1.93s"). Or a run that is `out_of_memory`, and the size of the request that failed
+    ("2GiB"). Raises InputError.
     """
     figures = [str(figure) for figure in (measured, step, tflops, mfu, memory)]
 
     def call(source, form):
-        return _here().diagnose(source, *figures, [str(point) for point in points], form)
+        return _here().diagnose(source, *figures, [str(point) for point in points], out_of_memory,
+                                tried, form)
 
     return _report(Diagnosis, call, _source(experiment, set, gpu, nodes))
 

@@ -9,6 +9,8 @@
 #include "stepcast/diagnosis/diagnose.hpp"
 #include "stepcast/diagnosis/measured_figure.hpp"
 #include "stepcast/diagnosis/measured_point.hpp"
+#include "stepcast/diagnosis/memory_savings.hpp"
+#include "stepcast/diagnosis/varied_run.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/report/diagnosis_report.hpp"
 #include "stepcast/stepcast.hpp"
@@ -92,16 +94,57 @@ std::vector<MeasuredPoint> points_of(const DiagnoseSettings& settings) {
   return points;
 }
 
+// What the request that failed asked for.
+std::optional<Bytes> tried_of(const DiagnoseSettings& settings) {
+  if (settings.tried.empty()) {
+    return std::nullopt;
+  }
+  const std::optional<Figure> figure = parse_figure(settings.tried, Metric::kPeakMemory);
+  if (!figure) {
+    throw ConfigError({"tried " + settings.tried, 0, 0}, "is no size; write e.g. 2GiB");
+  }
+  return Bytes(figure->value);
+}
+
+// Nothing that is measured says more of a run that did not run.
+void check_out_of_memory(const DiagnoseSettings& settings) {
+  Diagnostics diagnostics;
+  if (!settings.tried.empty() && !settings.out_of_memory) {
+    diagnostics.error({"tried " + settings.tried, 0, 0},
+                      "is of a run that is out of memory; add --out-of-memory");
+  }
+  const bool measured = !given_figures(settings).empty() || !settings.points.empty() ||
+                        settings.points_file.has_value();
+  if (settings.out_of_memory && measured) {
+    diagnostics.error({"out_of_memory", 0, 0},
+                      "is of a run that was not measured; leave the figures out");
+  }
+  diagnostics.throw_if_any();
+}
+
+Report memory_report_of(const ExperimentTree& tree, const Job& job, ProfileCache& profiles,
+                        const DiagnoseSettings& settings, const ReportForm& form) {
+  const VariedRun run(tree, job.experiment, profiles, job.cost);
+  const MemoryDiagnosis d = diagnose_memory(run, job.experiment, tried_of(settings));
+  return report_of(form, {d.projection.priced, [&] { return to_text(d); },
+                          [&] { return to_json(d); }, [&] { return to_csv(d); }});
+}
+
 }  // namespace
 
 Report Simulator::diagnose_report(const ExperimentSource& experiment,
                                   const DiagnoseSettings& settings, const ReportForm& form) const {
   return answer_of([&] {
     const DataRoot data{data_};
-    std::vector<MeasuredPoint> points = points_of(settings);
+    check_out_of_memory(settings);
+    std::vector<MeasuredPoint> points =
+        settings.out_of_memory ? std::vector<MeasuredPoint>{} : points_of(settings);
     const ExperimentTree tree = tree_of(experiment, data);
     const Job job = job_of(tree, data);
     ProfileCache profiles(data);
+    if (settings.out_of_memory) {
+      return memory_report_of(tree, job, profiles, settings, form);
+    }
     const Diagnosis d = diagnose({tree, job.experiment, std::move(points),
                                   expected_error(load_accuracy(data), job.experiment)},
                                  profiles, job.cost);

@@ -5,6 +5,8 @@
 #include <array>
 #include <charconv>
 
+#include "stepcast/diagnosis/training_changes.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -53,19 +55,6 @@ class Changes {
   void add_sized(Cause cause, std::string form, SizedForm sized) {
     found_.push_back({cause, std::move(form), {}, std::move(sized)});
   }
-  // What takes those of `keys` out of a section that it has.
-  [[nodiscard]] KeySettings left_out(const std::string& section,
-                                     const std::vector<std::string>& keys) const {
-    KeySettings settings;
-    const ConfigNode* written = tree_.find(section);
-    for (const std::string& key : keys) {
-      if (written != nullptr && written->find(key) != nullptr) {
-        settings.emplace_back(section + "." + key, "null");
-      }
-    }
-    return settings;
-  }
-
   void add_links() {
     const ScaleOutSpec& nics = e_.cluster.device.scale_out;
     constexpr double kTenGigabit = 1.25;  // GB/s, of a port of 10 GbE
@@ -213,10 +202,7 @@ class Changes {
       RecomputeSpec usual;
       usual.kind = kind;
       if (now != usual) {
-        KeySettings settings = left_out("training", {"recompute_method", "recompute_layers",
-                                                     "recompute_modules", "memory_budget"});
-        settings.emplace_back("training.recompute", std::string(name(kind)));
-        add(Cause::kRecomputation, form, std::move(settings));
+        add(Cause::kRecomputation, form, recomputation_settings(tree_, kind));
       }
     };
     if (now.kind == RecomputeKind::kNone) {
@@ -230,8 +216,8 @@ class Changes {
       return;
     }
     constexpr SizeRange kViolation{0.05, 3.0};
-    KeySettings learned =
-        left_out("expert_exchange", {"groups", "groups_per_token", "zipf_exponent", "counts"});
+    KeySettings learned = left_out(tree_, "expert_exchange",
+                                   {"groups", "groups_per_token", "zipf_exponent", "counts"});
     learned.emplace_back("expert_exchange.routing", "learned");
     add_sized(Cause::kExpertImbalance, "load of the fullest expert over the mean, less 1",
               {"of the mean", kViolation, [learned](double size) {
@@ -242,29 +228,15 @@ class Changes {
   }
 
   void add_offload() {
-    add_optimizer_offload();
+    if (!e_.training.optimizer.offload) {
+      add(Cause::kOffload, "offload of the optimizer", optimizer_offload_settings(tree_));
+    }
     if (!e_.training.offload.parameters) {
       add(Cause::kOffload, "offload of parameters", {{"training.offload.parameters", "true"}});
     }
     if (!e_.training.offload.activations) {
       add(Cause::kOffload, "offload of activations",
           {{"training.offload.activations", "{overlap: false}"}});
-    }
-  }
-
-  void add_optimizer_offload() {
-    if (e_.training.optimizer.offload) {
-      return;
-    }
-    const ConfigNode* training = tree_.find("training");
-    const ConfigNode* optimizer = training == nullptr ? nullptr : training->find("optimizer");
-    const bool is_mapping = optimizer != nullptr && optimizer->kind == ConfigNode::Kind::kMapping;
-    if (is_mapping) {
-      add(Cause::kOffload, "offload of the optimizer", {{"training.optimizer.offload", "true"}});
-    } else {
-      const std::string kind = optimizer == nullptr ? "adamw" : optimizer->text;
-      add(Cause::kOffload, "offload of the optimizer",
-          {{"training.optimizer", "{kind: " + kind + ", offload: true}"}});
     }
   }
 

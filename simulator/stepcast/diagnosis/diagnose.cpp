@@ -233,6 +233,7 @@ class Diagnoser {
     fit.cause = change.cause;
     fit.form = change.form;
     fit.projected = figures;
+    fit.meets = meets(residuals_of(figures));
     fit.gain = std::exp(log_excess(figures.front(), result_.projected.front()));
     return fit;
   }
@@ -250,7 +251,7 @@ class Diagnoser {
       candidate.fit.size = convention.ratio;
       candidate.fit.unit = "of our figure";
       candidate.fit.gain = 1.0;
-      if (meets(candidate.residuals)) {
+      if (candidate.fit.meets) {
         candidates_.push_back(std::move(candidate));
       }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/report/diagnosis_report.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/decimal_text.hpp"
@@ -53,6 +54,7 @@ constexpr auto kFitColumns = std::to_array<Column<CauseFit>>({
     {"size_text", "size", [](const CauseFit& f) { return Value(size_text(f)); }},
     {"unit", "unit", member<&CauseFit::unit>, as_text, Align::kLeft},
     {"at_bound", "at bound", member<&CauseFit::at_bound>, as_yes_or_no},
+    {"meets", "meets all", member<&CauseFit::meets>, as_yes_or_no},
     {"score", "score", member<&CauseFit::score>, as_percent<1>},
     {"checks", "checks", checks_of},
     {"gain", "gain", member<&CauseFit::gain>, as_times},
@@ -130,12 +132,12 @@ std::string causes_text(const Diagnosis& d) {
                ? "\nNothing to explain: no figure is off by more than the noise of a measurement.\n"
                : "\nNo cause that has a key explains it.\n";
   }
-  std::vector<TextTable::Column> titles = kFits.titles("title score size_text gain");
+  std::vector<TextTable::Column> titles = kFits.titles("title score meets size_text gain");
   titles.push_back({"explains"});
   titles.push_back({"as --set"});
   TextTable table(titles);
   for (const CauseFit& fit : d.causes) {
-    std::vector<std::string> cells = kFits.cells("title score size_text gain", fit);
+    std::vector<std::string> cells = kFits.cells("title score meets size_text gain", fit);
     cells.push_back(explained_text(fit.projected));
     cells.push_back(settings_text(fit.settings));
     table.add_row(std::move(cells));
@@ -143,6 +145,14 @@ std::string causes_text(const Diagnosis& d) {
   return "\nCauses, the likeliest first: score, and the tokens/s without the cause over those with "
          "it\n" +
          table.text();
+}
+
+// Scores are of those that are listed: where none explains the figures, the first is no better.
+std::string met_text(const Diagnosis& d) {
+  const bool met = std::ranges::any_of(d.causes, &CauseFit::meets);
+  return met || d.causes.empty() ? ""
+                                 : "  None of them meets every figure within its error: something "
+                                   "else is the cause, or several are.\n";
 }
 
 std::string pairs_text(const Diagnosis& d) {
@@ -183,7 +193,7 @@ std::string without_effect_text(const Diagnosis& d) {
 }
 
 Value cause_json(const Diagnosis& d, const CauseFit& fit, const std::vector<Figure>& projected) {
-  Value json = kFits.json("cause form key settings size unit at_bound score", fit);
+  Value json = kFits.json("cause form key settings size unit at_bound meets score", fit);
   json["explains"] = kFigures.json_rows(kFigureMembers, rows_of(d, projected));
   kFits.add("checks gain", fit, json);
   return json;
@@ -194,8 +204,8 @@ Value cause_json(const Diagnosis& d, const CauseFit& fit, const std::vector<Figu
 std::string to_text(const Diagnosis& d) {
   std::string text = heading(d.projection);
   if (d.projection.priced) {
-    text += "\n" + head_of(d) + points_text(d) + causes_text(d) + pairs_text(d) + checks_text(d) +
-            without_effect_text(d);
+    text += "\n" + head_of(d) + points_text(d) + causes_text(d) + met_text(d) + pairs_text(d) +
+            checks_text(d) + without_effect_text(d);
   }
   return text + notes_and_reasons(d.projection);
 }
@@ -223,7 +233,7 @@ nlohmann::ordered_json to_json(const Diagnosis& d) {
 }
 
 std::string to_csv(const Diagnosis& d) {
-  return kFits.csv("cause form set:settings size unit at_bound score gain", d.causes);
+  return kFits.csv("cause form set:settings size unit at_bound meets score gain", d.causes);
 }
 
 }  // namespace stepcast

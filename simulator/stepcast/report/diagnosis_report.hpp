@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A diagnosis as text, JSON and CSV:
 //
-//   measured     200.0 tokens/s/GPU, 0.26 times the 766.2 that are projected: slow
+//   measured             200.0 tokens/s/GPU
+//   projected            766.2 tokens/s/GPU
+//   tokens/s against it  0.26 times: slow, below the 80 % interval
 //
-//   cause                score  size              gain  set
-//   link between nodes  81.2 %  1.49 GB/s a GPU  3.83x  cluster.nic_rate=1.49 GB/s
+//   cause                score  meets all             size   gain  explains            as --set
+//   link between nodes  55.7 %        yes  1.46 GB/s a GPU  3.83x  200.0 tokens/s/GPU  cluster.ni...
 //
 // JSON has `pace`, `figures[]` and `causes[]`, each with `cause`, `form`, `key`, `settings`,
-// `size`, `unit`, `at_bound`, `score`, `explains[]`, `checks[]` and `gain`; `pairs[]` and
+// `size`, `unit`, `at_bound`, `meets`, `score`, `explains[]`, `checks[]` and `gain`; `pairs[]` and
 // `without_effect[]`. CSV has a line for each cause.
 #pragma once
 
@@ -15,11 +17,19 @@
 #include <string>
 
 #include "stepcast/result/diagnosis.hpp"
+#include "stepcast/result/memory_diagnosis.hpp"
 
 namespace stepcast {
 
 std::string to_text(const Diagnosis& diagnosis);
 nlohmann::ordered_json to_json(const Diagnosis& diagnosis);
 std::string to_csv(const Diagnosis& diagnosis);
+
+// Of a run that is out of memory: its memory as `stepcast memory` has it, what is as large as the
+// request that failed, and `savings[]` with `what`, `settings`, `in_use_bytes`, `saved_bytes`,
+// `pace` and `probability`.
+std::string to_text(const MemoryDiagnosis& diagnosis);
+nlohmann::ordered_json to_json(const MemoryDiagnosis& diagnosis);
+std::string to_csv(const MemoryDiagnosis& diagnosis);
 
 }  // namespace stepcast

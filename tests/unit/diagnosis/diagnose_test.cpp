@@ -82,6 +82,7 @@ TEST_CASE("a slow network is found from three points, with its rate", "[unit]") 
   CHECK(d.causes.front().cause == Cause::kLinkBetweenNodes);
   CHECK(*d.causes.front().size == Approx(2.0).epsilon(0.02));
   CHECK(d.causes.front().unit == "GB/s a GPU");
+  CHECK(d.causes.front().meets);
 }
 
 TEST_CASE("the settings of a cause project to what it explains", "[unit]") {
@@ -104,6 +105,7 @@ TEST_CASE("a cause that cannot be as large says so", "[unit]") {
   const CauseFit* slow = fit_of(d, Cause::kSlowRank);
   REQUIRE(slow != nullptr);
   CHECK(slow->at_bound);
+  CHECK_FALSE(slow->meets);
   CHECK(*slow->size == 4.0);
 }
 
