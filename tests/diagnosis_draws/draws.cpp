@@ -9,8 +9,9 @@
 // less than 10 % are left out and counted. Each is diagnosed from its rate alone, and from four
 // figures: the rate, that with another micro-batch, that with another tp or number of nodes, and
 // the peak memory. Nothing of a draw knows a prior. The projections that measure are those that
-// diagnose, so that our own error is none: a share says what the figures can tell apart, and not
-// how often a real run is explained.
+// diagnose, so that our own error is none: these shares say what the figures can tell apart, and
+// not how often a real run is explained. For that the four figures are asked once more, off by an
+// error as large as the one to expect.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -53,8 +54,9 @@ bool is_kept(int found, int asked, double measured) {
 class Noise {
  public:
   explicit Noise(std::uint64_t seed) : numbers_(seed) {}
-  double factor() { return std::exp(kMeasuredNoise * normal_(numbers_)); }
+  double factor() { return std::exp(kMeasuredNoise * normal()); }
   double share() { return even_(numbers_); }
+  double normal() { return normal_(numbers_); }
 
  private:
   std::mt19937_64 numbers_;
@@ -162,8 +164,8 @@ class Draws {
     }
     ask({points->front()}, *subject, *secret, std::nullopt, rate_, false);
     ask(*points, *subject, *secret, std::nullopt, four_, true);
-    ask(*points, *subject, *secret,
-        expected_error(load_accuracy(test::data_root()), subject->experiment), widened_, false);
+    const ExpectedError expected = expected_error(known_, subject->experiment);
+    ask(off_by_our_error(*points, expected), *subject, *secret, expected, widened_, false);
   }
 
   std::optional<Secret> drawn_secret(const Subject& subject, const VariedRun& run,
@@ -238,6 +240,20 @@ class Draws {
     return all ? std::optional(points) : std::nullopt;
   }
 
+  // What would be measured if the projection of every run were off as the error to expect says.
+  std::vector<MeasuredPoint> off_by_our_error(std::vector<MeasuredPoint> points,
+                                              const ExpectedError& expected) {
+    const FigureErrors errors = errors_of(points, expected.distribution);
+    const double shared = noise_.normal();
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      Figure& figure = points[i].measured;
+      const double own = std::sqrt(errors.own[i] * errors.own[i] - kMeasuredNoise * kMeasuredNoise);
+      const double excess = errors.usual[i] + errors.common[i] * shared + own * noise_.normal();
+      figure.value *= std::exp(figure.metric == Metric::kTokenRate ? -excess : excess);
+    }
+    return points;
+  }
+
   void ask(const std::vector<MeasuredPoint>& points, const Subject& subject, const Secret& secret,
            const std::optional<ExpectedError>& expected, Found& found, bool in_detail) {
     const Diagnosis d =
@@ -273,6 +289,7 @@ class Draws {
   Noise noise_;
   ProfileCache profiles_{test::data_root()};
   CostModel cost_ = default_cost_model();
+  std::vector<HeldOutRun> known_ = load_accuracy(test::data_root());
   Found rate_;
   Found four_;
   Found widened_;

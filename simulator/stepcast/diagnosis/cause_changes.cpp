@@ -11,7 +11,6 @@ namespace stepcast {
 namespace {
 
 constexpr double kGiga = 1e9;
-constexpr double kMicro = 1e-6;
 constexpr double kMega = 1e6;
 
 // As a setting is written: more digits tell no size.

@@ -18,8 +18,9 @@ double quadratic_form(const FigureErrors& errors, std::span<const double> a) {
   double weight = 1.0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double variance = errors.own[i] * errors.own[i];
-    own += a[i] * a[i] / variance;
-    shared += errors.common[i] * a[i] / variance;
+    const double off = a[i] - errors.usual[i];
+    own += off * off / variance;
+    shared += errors.common[i] * off / variance;
     weight += errors.common[i] * errors.common[i] / variance;
   }
   return own - shared * shared / weight;
@@ -35,6 +36,7 @@ FigureErrors errors_of(const std::vector<MeasuredPoint>& points,
   for (const MeasuredPoint& point : points) {
     const bool pace = is_of_pace(point.measured.metric);
     errors.own.push_back(std::hypot(kMeasuredNoise, pace ? within : kMemoryError));
+    errors.usual.push_back(pace && distribution ? -distribution->centre : 0.0);
     errors.common.push_back(pace ? std::sqrt(spread * spread - within * within) : 0.0);
   }
   return errors;
@@ -52,6 +54,7 @@ double log_evidence(const FigureErrors& errors,
                     const std::map<double, std::vector<double>>& tried) {
   constexpr int kParts = 1000;  // of which the middles are summed
   std::vector<double> logarithms;
+  logarithms.reserve(kParts);
   for (int i = 0; i < kParts; ++i) {
     logarithms.push_back(log_evidence(errors, residuals_at(tried, (i + 0.5) / kParts)));
   }
@@ -69,6 +72,7 @@ std::vector<double> normalised(const std::vector<double>& logarithms) {
   }
   const double largest = std::ranges::max(logarithms);
   std::vector<double> shares;
+  shares.reserve(logarithms.size());
   for (const double value : logarithms) {
     shares.push_back(std::exp(value - largest));
   }

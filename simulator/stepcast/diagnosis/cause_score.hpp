@@ -8,7 +8,9 @@
 //   w_i, c     our own error: of one run beside others of its source, and what all figures of a
 //              source have in common (expected_error.hpp: within, and what spread has beyond it);
 //              of memory its own, without anything in common
-//   chi^2    = r^T Sigma^-1 r
+//   m          what r is on average over runs without a cause, of a step: minus the centre of our
+//              error, as stacks that come as they are run slower than projected
+//   chi^2    = (r - m)^T Sigma^-1 (r - m)
 //   evidence = integral over x from 0 to 1 of exp(-chi^2(x) / 2), x the place of the size between
 //   its
 //              bounds on a logarithmic scale; exp(-chi^2 / 2) of a form without a size
@@ -36,6 +38,7 @@ inline constexpr double kMemoryError = 0.15;
 struct FigureErrors {
   std::vector<double> own;     // sqrt(n^2 + w_i^2)
   std::vector<double> common;  // c, 0 of memory
+  std::vector<double> usual;   // m, 0 of memory
 };
 // Without a distribution nothing is known of our own error of a step, and it is taken as none.
 FigureErrors errors_of(const std::vector<MeasuredPoint>& points,

@@ -257,15 +257,11 @@ class Diagnoser {
     }
   }
 
-  // Within three times the error of every figure, so that a figure in 370 is missed.
+  // Whether chance leaves as much: chi^2 is within three standard deviations of its mean.
   [[nodiscard]] bool meets(const std::vector<double>& residuals) const {
-    constexpr double kWide = 3.0;
-    for (std::size_t i = 0; i < residuals.size(); ++i) {
-      if (std::abs(residuals[i]) > kWide * std::hypot(errors_.own[i], errors_.common[i])) {
-        return false;
-      }
-    }
-    return true;
+    constexpr double kDeviations = 3.0;
+    const auto figures = static_cast<double>(residuals.size());
+    return chi_squared(errors_, residuals) < figures + kDeviations * std::sqrt(2.0 * figures);
   }
 
   void drop_useless() {
@@ -303,7 +299,11 @@ class Diagnoser {
       scores[candidate.fit.cause] += candidate.fit.score;
     }
     std::ranges::stable_sort(candidates_, {}, [this](const Candidate& candidate) {
-      return chi_squared(errors_, candidate.residuals);
+      double left = 0.0;  // as sizes are fitted to it
+      for (std::size_t i = 0; i < candidate.residuals.size(); ++i) {
+        left += std::pow(candidate.residuals[i] / errors_.own[i], 2);
+      }
+      return left;
     });
     std::vector<Candidate> best;
     for (Candidate& candidate : candidates_) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/diagnosis/measured_figure.hpp"
 
@@ -33,7 +34,7 @@ std::optional<std::pair<std::string, std::string>> setting_of(const std::string&
 }
 
 const std::pair<std::string_view, Metric>* figure_option(std::string_view name) {
-  const auto found =
+  const auto* const found =
       std::ranges::find(kFigureOptions, name, &decltype(kFigureOptions)::value_type::first);
   return found == kFigureOptions.end() ? nullptr : &*found;
 }
@@ -89,11 +90,7 @@ std::vector<MeasuredPoint> points_of(const PointsRow& row, Diagnostics& diagnost
                       "nothing is measured in this row; fill in a step, measured, "
                       "tflops, mfu or memory");
   }
-  std::vector<MeasuredPoint> points;
-  for (const Figure& figure : figures) {
-    points.push_back({settings, figure});
-  }
-  return points;
+  return each_of(figures, [&](const Figure& figure) { return MeasuredPoint{settings, figure}; });
 }
 
 }  // namespace stepcast

@@ -99,8 +99,8 @@ Bytes in_use(const Projection& projection) {
 }
 
 bool is_as_large(Bytes size, Bytes tried) {
-  constexpr double kNear = 0.02;
-  return std::abs(size / tried - 1.0) < kNear;
+  constexpr double kSameSize = 0.02;
+  return std::abs(size / tried - 1.0) < kSameSize;
 }
 
 std::vector<TensorOfSize> tensors_of(const Projection& projection, Bytes tried) {

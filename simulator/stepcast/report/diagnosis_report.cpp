@@ -150,9 +150,10 @@ std::string causes_text(const Diagnosis& d) {
 // Scores are of those that are listed: where none explains the figures, the first is no better.
 std::string met_text(const Diagnosis& d) {
   const bool met = std::ranges::any_of(d.causes, &CauseFit::meets);
-  return met || d.causes.empty() ? ""
-                                 : "  None of them meets every figure within its error: something "
-                                   "else is the cause, or several are.\n";
+  return met || d.causes.empty()
+             ? ""
+             : "  None of them leaves as little of the figures as chance does: something "
+               "else is the cause, or several are.\n";
 }
 
 std::string pairs_text(const Diagnosis& d) {

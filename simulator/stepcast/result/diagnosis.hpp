@@ -75,7 +75,7 @@ struct CauseFit {
   std::optional<double> size;  // in `unit`; nothing of a form that is there or not
   std::string unit;
   bool at_bound = false;          // a larger size would explain more, and is not possible
-  bool meets = false;             // every figure, within three times its error
+  bool meets = false;             // no more is left of the figures than chance leaves
   double score = 0.0;             // of all forms of all causes; they add up to 1
   std::vector<Figure> projected;  // of each point, with the cause
   double gain = 1.0;  // tokens/s of the first point without the cause over those with it

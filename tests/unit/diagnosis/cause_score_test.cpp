@@ -13,22 +13,28 @@ namespace {
 using Values = std::vector<double>;
 
 TEST_CASE("chi squared of independent figures is the sum of squares of their errors", "[unit]") {
-  const FigureErrors errors{{0.02, 0.04}, {0.0, 0.0}};
+  const FigureErrors errors{{0.02, 0.04}, {0.0, 0.0}, {0.0, 0.0}};
   CHECK(chi_squared(errors, Values{0.04, 0.04}) == Approx(4.0 + 1.0));
 }
 
 // Two figures that are both off by 0.1, with 0.02 of their own and 0.1 in common:
 // 2 * 25 - (2 * 25)^2 / (2 * 25 + 1) = 50 / 51; off in opposite ways nothing is in common: 50.
 TEST_CASE("what all figures have in common explains that all are off alike", "[unit]") {
-  const FigureErrors errors{{0.02, 0.02}, {0.1, 0.1}};
+  const FigureErrors errors{{0.02, 0.02}, {0.1, 0.1}, {0.0, 0.0}};
   CHECK(chi_squared(errors, Values{0.1, 0.1}) == Approx(50.0 / 51.0));
   CHECK(chi_squared(errors, Values{0.1, -0.1}) == Approx(50.0));
+}
+
+TEST_CASE("what runs are off on average is nothing to explain", "[unit]") {
+  const FigureErrors errors{{0.02}, {0.0}, {0.1}};
+  CHECK(chi_squared(errors, Values{0.1}) == 0.0);
+  CHECK(chi_squared(errors, Values{0.14}) == Approx(4.0));
 }
 
 // A form without a size that is met has an evidence of 1, ln 0. Of one whose whole range moves the
 // figure by 2, from 1 too slow to 1 too fast, 2 % leave sqrt(2 pi) 0.02 / 2 of the range.
 TEST_CASE("a size that had to be just so counts less", "[unit]") {
-  const FigureErrors errors{{0.02}, {0.0}};
+  const FigureErrors errors{{0.02}, {0.0}, {0.0}};
   CHECK(log_evidence(errors, Values{0.0}) == 0.0);
   CHECK(log_evidence(errors, Values{0.04}) == Approx(-2.0));
   const std::map<double, Values> tried = {{0.0, {1.0}}, {1.0, {-1.0}}};
@@ -37,7 +43,7 @@ TEST_CASE("a size that had to be just so counts less", "[unit]") {
 }
 
 TEST_CASE("a size that does not matter counts as none", "[unit]") {
-  const FigureErrors errors{{0.02}, {0.0}};
+  const FigureErrors errors{{0.02}, {0.0}, {0.0}};
   const std::map<double, Values> tried = {{0.0, {0.04}}, {1.0, {0.04}}};
   CHECK(log_evidence(errors, tried) == Approx(-2.0));
 }
@@ -52,6 +58,7 @@ TEST_CASE("scores add up to 1, however unlikely all of them are", "[unit]") {
 TEST_CASE("the errors of a step are noise, its own and those in common; memory's its own",
           "[unit]") {
   ErrorDistribution known;
+  known.centre = -0.1;
   known.within = 0.03;
   known.spread = 0.05;
   const FigureErrors errors =
@@ -60,6 +67,7 @@ TEST_CASE("the errors of a step are noise, its own and those in common; memory's
   CHECK(errors.common[0] == Approx(0.04));
   CHECK(errors.own[1] == Approx(std::sqrt(0.02 * 0.02 + 0.15 * 0.15)));
   CHECK(errors.common[1] == 0.0);
+  CHECK(errors.usual == Values{0.1, 0.0});
   CHECK(errors_of({{{}, {Metric::kStepTime, 1.0}}}, std::nullopt).own[0] == 0.02);
 }
 
