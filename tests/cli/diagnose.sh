@@ -23,7 +23,7 @@ diff -u "${run%.yaml}.expected" <("$stepcast" diagnose "$run" --measured 200tok/
 
 exits 0 "$run" --measured 200tok/s --format json
 for key in pace pace_ratio figures causes cause form key settings size unit at_bound meets score explains checks gain pairs \
-  without_effect version; do
+  ruled_out version; do
   says "\"$key\": "
 done
 python3 - "$made/out" "$stepcast" "$run" <<'PYTHON' || complain "a cause does not project to what it explains"

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "stepcast/base/each_of.hpp"
@@ -165,67 +166,63 @@ class Diagnoser {
     const std::vector<CauseChange> changes =
         changes_of({run_.tree().root, question_.experiment, result_.projection,
                     other_releases(question_.experiment, profiles_.data())});
-    std::vector<Cause> seen;
-    std::vector<Cause> effective;
+    std::set<Cause> ruled_out;
     for (const CauseChange& change : changes) {
-      seen.push_back(change.cause);
-      std::optional<Candidate> candidate = change.sized ? sized(change, {}) : unsized(change);
-      if (candidate) {
-        effective.push_back(change.cause);
+      ruled_out.insert(change.cause);
+    }
+    for (const CauseChange& change : changes) {
+      std::optional<Candidate> candidate = candidate_of(change, {});
+      if (candidate && has_effect(*candidate)) {
+        ruled_out.erase(change.cause);
         candidates_.push_back(std::move(*candidate));
       }
     }
-    for (const Cause cause : seen) {
-      if (std::ranges::find(effective, cause) == effective.end() &&
-          std::ranges::find(result_.without_effect, cause) == result_.without_effect.end()) {
-        result_.without_effect.push_back(cause);
-      }
-    }
+    result_.ruled_out.assign(ruled_out.begin(), ruled_out.end());
   }
 
-  // With the settings of another cause below it. Nothing without an effect.
-  [[nodiscard]] std::optional<Candidate> sized(const CauseChange& change,
-                                               const KeySettings& below) const {
+  // A form, with the settings of another cause below it; nothing where it is not possible.
+  [[nodiscard]] std::optional<Candidate> candidate_of(const CauseChange& change,
+                                                      const KeySettings& below) const {
     const auto with = [&](double size) {
       KeySettings settings = below;
       const KeySettings own = change.at(size);
       settings.insert(settings.end(), own.begin(), own.end());
       return settings;
     };
-    const std::optional<SizeFit> fit = fit_size(
-        change.sized->range, [&](double size) { return residuals_with(with(size)); }, errors_.own);
-    if (!fit || fit->largest_effect < kNoEffect) {
-      return std::nullopt;
+    std::optional<SizeFit> fit;
+    if (change.sized) {
+      fit = fit_size(
+          change.sized->range, [&](double size) { return residuals_with(with(size)); },
+          errors_.own);
     }
-    const double size = rounded(fit->size);
-    std::optional<Figures> figures = figures_with(with(size));
+    const double size = fit ? rounded(fit->size) : 0.0;
+    const bool possible = fit.has_value() == change.sized.has_value();
+    const std::optional<Figures> figures = possible ? figures_with(with(size)) : std::nullopt;
     if (!figures) {
       return std::nullopt;
     }
-    CauseFit own = fit_of(change, *figures);
-    own.settings = change.at(size);
-    own.size = size;
-    own.unit = change.sized->unit;
-    own.at_bound = fit->at_bound;
-    return Candidate{change, std::move(own), residuals_of(*figures), fit->tried};
+    Candidate candidate{change, fit_of(change, *figures), residuals_of(*figures), {}};
+    candidate.fit.settings = change.at(size);
+    if (fit) {
+      candidate.fit.size = size;
+      candidate.fit.unit = change.sized->unit;
+      candidate.fit.at_bound = fit->at_bound;
+      candidate.tried = std::move(fit->tried);
+    }
+    return candidate;
   }
 
-  [[nodiscard]] std::optional<Candidate> unsized(const CauseChange& change) const {
-    const std::optional<Figures> figures = figures_with(change.settings);
-    if (!figures) {
-      return std::nullopt;
+  // Whether a figure moves by more than nothing: over the range of a size, or at all.
+  [[nodiscard]] bool has_effect(const Candidate& candidate) const {
+    const bool sized = !candidate.tried.empty();
+    const std::vector<double>& from = sized ? candidate.tried.begin()->second : base_;
+    const std::vector<double>& to = sized ? candidate.tried.rbegin()->second : candidate.residuals;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (std::abs(to[i] - from[i]) > kNoEffect) {
+        return true;
+      }
     }
-    std::vector<double> residuals = residuals_of(*figures);
-    double effect = 0.0;
-    for (std::size_t i = 0; i < residuals.size(); ++i) {
-      effect = std::max(effect, std::abs(residuals[i] - base_[i]));
-    }
-    if (effect < kNoEffect) {
-      return std::nullopt;
-    }
-    CauseFit own = fit_of(change, *figures);
-    own.settings = change.settings;
-    return Candidate{change, std::move(own), std::move(residuals), {}};
+    return false;
   }
 
   [[nodiscard]] CauseFit fit_of(const CauseChange& change, const Figures& figures) const {
@@ -318,65 +315,40 @@ class Diagnoser {
     result_.causes = each_of(candidates_, [](const Candidate& known) { return known.fit; });
   }
 
-  // What both forms move is told apart by several figures alone. A pair has to explain more than
-  // either of its causes: its second size costs a unit of chi^2 (Akaike's criterion counts two of
-  // -2 ln of the likelihood for each parameter).
+  // Of a single figure any two sizes would do. The second cause has to explain more than chance: it
+  // leaves 2 less of chi^2 than either does alone (Akaike's criterion, one parameter more).
   void add_pairs() {
     constexpr std::size_t kBest = 5;
-    constexpr double kCost = 2.0;
-    const std::size_t best = std::min(kBest, candidates_.size());
-    for (std::size_t i = 0; i < best && question_.points.size() > 1; ++i) {
+    constexpr double kChance = 2.0;
+    const std::size_t best = question_.points.size() > 1 ? std::min(kBest, candidates_.size()) : 0;
+    for (std::size_t i = 0; i < best; ++i) {
       for (std::size_t j = i + 1; j < best; ++j) {
-        const std::optional<Fitted> pair = fitted_pair(candidates_[i], candidates_[j]);
+        const std::optional<CausePair> pair = pair_of(candidates_[i], candidates_[j]);
         const double alone = std::min(chi_squared(errors_, candidates_[i].residuals),
                                       chi_squared(errors_, candidates_[j].residuals));
-        if (pair && chi_squared(errors_, pair->residuals) + kCost < alone) {
-          result_.pairs.push_back(pair->fit);
+        if (pair && pair->chi_squared + kChance < alone) {
+          result_.pairs.push_back(*pair);
         }
       }
     }
     std::ranges::stable_sort(result_.pairs, {}, &CausePair::chi_squared);
   }
 
-  struct Fitted {
-    CausePair fit;
-    std::vector<double> residuals;
-  };
-
-  // Each in turn below the other, at the size that it had last.
-  [[nodiscard]] std::optional<Fitted> fitted_pair(const Candidate& a, const Candidate& b) const {
-    if (a.fit.cause == Cause::kFigureConvention || b.fit.cause == Cause::kFigureConvention) {
-      return std::nullopt;
+  // Each in turn on top of the other, at the size that it had last.
+  [[nodiscard]] std::optional<CausePair> pair_of(const Candidate& a, const Candidate& b) const {
+    if (a.fit.settings.empty() || b.fit.settings.empty()) {
+      return std::nullopt;  // a convention changes no run
     }
     std::optional<Candidate> first = a;
-    std::optional<Candidate> second = beside(b.change, a.fit.settings);
+    std::optional<Candidate> second = candidate_of(b.change, a.fit.settings);
     constexpr int kRounds = 2;
-    for (int round = 0; round < kRounds && first && second; ++round) {
-      first = beside(a.change, second->fit.settings);
-      second = first ? beside(b.change, first->fit.settings) : std::nullopt;
+    for (int round = 0; round < kRounds && second; ++round) {
+      first = candidate_of(a.change, second->fit.settings);
+      second = first ? candidate_of(b.change, first->fit.settings) : std::nullopt;
     }
-    if (!first || !second) {
-      return std::nullopt;
-    }
-    return Fitted{
-        {first->fit, second->fit, second->fit.projected, chi_squared(errors_, second->residuals)},
-        second->residuals};
-  }
-
-  [[nodiscard]] std::optional<Candidate> beside(const CauseChange& change,
-                                                const KeySettings& other) const {
-    if (change.sized) {
-      return sized(change, other);
-    }
-    KeySettings both = other;
-    both.insert(both.end(), change.settings.begin(), change.settings.end());
-    const std::optional<Figures> figures = figures_with(both);
-    if (!figures) {
-      return std::nullopt;
-    }
-    Candidate candidate{change, fit_of(change, *figures), residuals_of(*figures), {}};
-    candidate.fit.settings = change.settings;
-    return candidate;
+    return second ? std::optional(CausePair{first->fit, second->fit, second->fit.projected,
+                                            chi_squared(errors_, second->residuals)})
+                  : std::nullopt;
   }
 
   const DiagnosisQuestion& question_;

@@ -122,7 +122,7 @@ class Search {
     constexpr double kLeft = 0.01;  // of a figure
     const double share = least_of(tried_, sigmas_).share;
     const Values all = difference(tried_.rbegin()->second, tried_.begin()->second);
-    SizeFit fit{range_.at(share), residuals_at(tried_, share), tried_, false, largest_step(all)};
+    SizeFit fit{range_.at(share), residuals_at(tried_, share), tried_, false};
     fit.at_bound = share == 1.0 && largest_step(fit.residuals) > kLeft &&
                    weighted_product(fit.residuals, all, sigmas_) < 0.0;
     return fit;

@@ -37,8 +37,7 @@ struct SizeFit {
   std::vector<double> residuals;
   // Residuals by share, those of both ends among them.
   std::map<double, std::vector<double>> tried;
-  bool at_bound = false;        // a size beyond `most` would leave less
-  double largest_effect = 0.0;  // the most that any figure moves from `none` to `most`, as ln
+  bool at_bound = false;  // a size beyond `most` would leave less
 };
 
 // Residuals at any share of the range, straight between those that were tried.

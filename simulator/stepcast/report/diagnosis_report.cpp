@@ -185,12 +185,13 @@ std::string checks_text(const Diagnosis& d) {
   return text;
 }
 
-std::string without_effect_text(const Diagnosis& d) {
-  return d.without_effect.empty() ? ""
-                                  : "\n" + line("without effect here",
-                                                text_list(d.without_effect, ", ", [](Cause cause) {
-                                                  return std::string(info(cause).title);
-                                                }));
+std::string ruled_out_text(const Diagnosis& d) {
+  if (d.ruled_out.empty()) {
+    return "";
+  }
+  const std::string causes =
+      text_list(d.ruled_out, ", ", [](Cause cause) { return std::string(info(cause).title); });
+  return "\n" + line("ruled out", causes + ": without effect here, or not possible");
 }
 
 Value cause_json(const Diagnosis& d, const CauseFit& fit, const std::vector<Figure>& projected) {
@@ -206,7 +207,7 @@ std::string to_text(const Diagnosis& d) {
   std::string text = heading(d.projection);
   if (d.projection.priced) {
     text += "\n" + head_of(d) + points_text(d) + causes_text(d) + met_text(d) + pairs_text(d) +
-            checks_text(d) + without_effect_text(d);
+            checks_text(d) + ruled_out_text(d);
   }
   return text + notes_and_reasons(d.projection);
 }
@@ -228,8 +229,7 @@ nlohmann::ordered_json to_json(const Diagnosis& d) {
         {"chi_squared", pair.chi_squared}};
     return both;
   });
-  json["without_effect"] =
-      list_of(d.without_effect, [](Cause cause) { return Value(name(cause)); });
+  json["ruled_out"] = list_of(d.ruled_out, [](Cause cause) { return Value(name(cause)); });
   return json;
 }
 

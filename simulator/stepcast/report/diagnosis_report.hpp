@@ -6,11 +6,11 @@
 //   tokens/s against it  0.26 times: slow, below the 80 % interval
 //
 //   cause                score  meets all             size   gain  explains            as --set
-//   link between nodes  55.7 %        yes  1.46 GB/s a GPU  3.83x  200.0 tokens/s/GPU  cluster.ni...
+//   link between nodes  55.7 %        yes  1.46 GB/s a GPU  3.83x  200.0 tokens/s/GPU cluster.ni...
 //
 // JSON has `pace`, `figures[]` and `causes[]`, each with `cause`, `form`, `key`, `settings`,
 // `size`, `unit`, `at_bound`, `meets`, `score`, `explains[]`, `checks[]` and `gain`; `pairs[]` and
-// `without_effect[]`. CSV has a line for each cause.
+// `ruled_out[]`. CSV has a line for each cause.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

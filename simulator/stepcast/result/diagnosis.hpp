@@ -102,8 +102,8 @@ struct Diagnosis {
   double pace_ratio = 1.0;  // measured over projected tokens/s of the first point
   // The likeliest first, the best form of each; nothing where no figure is off by more than noise.
   std::vector<CauseFit> causes;
-  std::vector<CausePair> pairs;       // of which both sizes are told by the points
-  std::vector<Cause> without_effect;  // that move no point, however large
+  std::vector<CausePair> pairs;  // of which both sizes are told by the points
+  std::vector<Cause> ruled_out;  // that move no point, however large, or are not possible
 };
 
 }  // namespace stepcast

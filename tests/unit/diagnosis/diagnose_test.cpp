@@ -151,7 +151,7 @@ TEST_CASE("causes that move nothing are named as such", "[unit]") {
       "plan: {tp: 1}\n");
   const Diagnosis d = bench.diagnosed({bench.measured({}, {{"cluster.gpu_clock", "700 MHz"}})});
   CHECK(fit_of(d, Cause::kLinkBetweenNodes) == nullptr);
-  CHECK(std::ranges::find(d.without_effect, Cause::kMessageLatency) != d.without_effect.end());
+  CHECK(std::ranges::find(d.ruled_out, Cause::kMessageLatency) != d.ruled_out.end());
 }
 
 TEST_CASE("two causes at once are found where one does not do", "[unit]") {

@@ -71,10 +71,10 @@ TEST_CASE("between two sizes that were tried residuals are straight", "[unit]") 
   CHECK(residuals_at(tried, 1.0) == Values{-3.0});
 }
 
-TEST_CASE("a cause without effect is told by its largest one", "[unit]") {
+TEST_CASE("a size without effect is at no bound", "[unit]") {
   const auto fit = fit_size({1.0, 4.0}, [](double) { return Values{0.5}; }, {0.02});
   REQUIRE(fit);
-  CHECK(fit->largest_effect == 0.0);
+  CHECK(fit->residuals == Values{0.5});
   CHECK_FALSE(fit->at_bound);
 }
 
