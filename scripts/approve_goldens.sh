@@ -15,6 +15,8 @@ for folder in "$root"/examples/*/; do
     "$stepcast" explain "$folder/experiment.yaml" >"$folder/expected_explain.txt"
 done
 "$stepcast" layer "$root/tests/cli/layer/sonic_moe.yaml" >"$root/tests/cli/layer/sonic_moe.expected"
+"$stepcast" diagnose "$root/tests/cli/diagnose/slow_network.yaml" --measured 200tok/s \
+  >"$root/tests/cli/diagnose/slow_network.expected"
 cd "$root/tests/cli/bad"
 for input in *.yaml; do
   case $input in

@@ -53,15 +53,22 @@ constexpr std::array kTypes = {
     Takes{"KEY", "--constant"},
     Takes{"KEY,...", "--free"},
     Takes{"KIND", "--template"},
+    Takes{"TFLOP/s", "--tflops"},
+    Takes{"PERCENT", "--mfu"},
+    Takes{"SIZE", "--memory --tried"},
+    Takes{"KEY=VALUE:FIGURE", "--point"},
+    Takes{"FILE|-", "--points"},
 };
 
-// What it takes within one command alone.
+// What it takes within one command, or those below it, alone.
 struct OwnWord {
   std::string_view command;
   std::string_view option;
   std::string_view word;
 };
-constexpr std::array kOwnTypes = {OwnWord{"export", "--out", "FOLDER"}};
+constexpr std::array kOwnTypes = {OwnWord{"export", "--out", "FOLDER"},
+                                  OwnWord{"diagnose", "--measured", "RATE"},
+                                  OwnWord{"diagnose", "--step", "TIME"}};
 
 struct Example {
   std::string_view command;
@@ -74,6 +81,9 @@ constexpr std::array kExamples = {
             "stepcast project examples/01_llama3.1_70b_mi300x/experiment.yaml --gpu mi355x"},
     Example{"memory", "stepcast memory --model llama3.1_8b --gpu h100_sxm --nodes 1 --fsdp 8"},
     Example{"explain", "stepcast explain examples/08_mixtral_8x7b_mi300x/experiment.yaml"},
+    Example{
+        "diagnose",
+        "stepcast diagnose examples/04_llama3.1_8b_mi300x/experiment.yaml --measured 6000tok/s"},
     Example{"sweep",
             "stepcast sweep configs/sweeps/llama3_70b_512_h100.yaml --top 5 --save-dir best"},
     Example{"merge", "stepcast merge shard1.part shard2.part"},
@@ -105,7 +115,9 @@ constexpr std::array kExamples = {
 std::string_view type_of(const CLI::App& command, const std::string& option) {
   const CLI::App* around = command.get_parent();
   for (const OwnWord& own : kOwnTypes) {
-    if (around != nullptr && around->get_name() == own.command && own.option == option) {
+    const bool is_of_it = command.get_name() == own.command ||
+                          (around != nullptr && around->get_name() == own.command);
+    if (is_of_it && own.option == option) {
       return own.word;
     }
   }

@@ -27,6 +27,7 @@ void add_memory(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_compare(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_recommend(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_explain(CLI::App& program, const GlobalOptions& global, Run& run);
+void add_diagnose(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_layer(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_trace(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_cost(CLI::App& program, const GlobalOptions& global, Run& run);

@@ -239,6 +239,13 @@ Assignment key_setting(const KeyOption& option, const std::string& value) {
 }
 
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
+  add_setting_options(command, options);
+  add_repeatable(command, "--measured", options.measured,
+                 "take the times of operators from this file of measurements, and the models' for "
+                 "what it has nothing near");
+}
+
+void add_setting_options(CLI::App& command, ExperimentOptions& options) {
   command.add_option_function<std::string>(
       "--sure",
       [&options](const std::string& value) {
@@ -253,9 +260,6 @@ void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
                    "as the stack comes to its users: the interval of what they report");
   add_repeatable(command, "--set", options.settings, "set any key: plan.tp=8");
   add_backends_option(command, options.backends);
-  add_repeatable(command, "--measured", options.measured,
-                 "take the times of operators from this file of measurements, and the models' for "
-                 "what it has nothing near");
 }
 
 void add_tokens_option(CLI::App& command, ExperimentOptions& options) {

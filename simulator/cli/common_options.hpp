@@ -94,8 +94,10 @@ inline constexpr std::string_view kSoftwareHelp = "a software set";
 void add_site_options(CLI::App& command, ExperimentOptions& options,
                       const std::vector<std::string_view>& but);
 void add_experiment_options(CLI::App& command, ExperimentOptions& options);
-// Those of them that `compare` does not make columns of: the odds of memory, --set and backends.
+// Those of them that `compare` does not make columns of: those below, and --measured.
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options);
+// The odds of memory, --set and backends.
+void add_setting_options(CLI::App& command, ExperimentOptions& options);
 // The experiment's file, its model, and the options of keys, each once.
 void add_work_options(CLI::App& command, ExperimentOptions& options);
 // What `value` of the option of a key sets.

@@ -81,23 +81,15 @@ struct Command {
 
 // In the order of --help.
 constexpr std::array kCommands = {
-    Command{"project", add_project},
-    Command{"sweep", add_sweep},
-    Command{"merge", add_merge},
-    Command{"memory", add_memory},
-    Command{"compare", add_compare},
-    Command{"recommend", add_recommend},
-    Command{"explain", add_explain},
-    Command{"layer", add_layer},
-    Command{"trace", add_trace},
-    Command{"cost", add_cost},
-    Command{"calibrate", add_calibrate},
-    Command{"validate", add_validate},
-    Command{"trace-compare", add_trace_compare},
-    Command{"import", add_import},
-    Command{"export", add_export},
-    Command{"list", add_list},
-    Command{"describe", add_describe},
+    Command{"project", add_project},   Command{"sweep", add_sweep},
+    Command{"merge", add_merge},       Command{"memory", add_memory},
+    Command{"compare", add_compare},   Command{"recommend", add_recommend},
+    Command{"explain", add_explain},   Command{"diagnose", add_diagnose},
+    Command{"layer", add_layer},       Command{"trace", add_trace},
+    Command{"cost", add_cost},         Command{"calibrate", add_calibrate},
+    Command{"validate", add_validate}, Command{"trace-compare", add_trace_compare},
+    Command{"import", add_import},     Command{"export", add_export},
+    Command{"list", add_list},         Command{"describe", add_describe},
 };
 
 bool names(const std::vector<std::string>& arguments, std::string_view command) {

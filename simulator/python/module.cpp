@@ -84,6 +84,27 @@ void bind_reports(py::class_<Simulator>& simulator) {
       .def("compare", &Simulator::compare_report, ReleaseGil());
 }
 
+void bind_diagnose(py::class_<Simulator>& simulator) {
+  simulator.def(
+      "diagnose",
+      [](const Simulator& self, const ExperimentSource& source, std::string measured,
+         std::string step, std::string tflops, std::string mfu, std::string memory,
+         std::vector<std::string> points, bool out_of_memory, std::string tried,
+         ReportFormat format) {
+        return self.diagnose_report(source,
+                                    {.measured = std::move(measured),
+                                     .step = std::move(step),
+                                     .tflops = std::move(tflops),
+                                     .mfu = std::move(mfu),
+                                     .memory = std::move(memory),
+                                     .points = std::move(points),
+                                     .out_of_memory = out_of_memory,
+                                     .tried = std::move(tried)},
+                                    format);
+      },
+      ReleaseGil());
+}
+
 // All of them: the text reads as the same number.
 std::string digits(double value) {
   std::array<char, 32> text{};
@@ -184,6 +205,7 @@ PYBIND11_MODULE(_stepcast, module) {
           python::ReleaseGil())
       .def("list", &Simulator::list, python::ReleaseGil())
       .def("describe", &Simulator::describe, python::ReleaseGil());
+  python::bind_diagnose(simulator);
   python::bind_recommend(simulator);
   python::bind_sweeps(module);
   python::bind_foreign_files(module, simulator);

@@ -184,6 +184,23 @@ struct TraceComparisonSettings {
   std::string state{};                 // after_pause or steady; empty: as the trace shows
 };
 
+// What diagnose_report() is told of a run, each as text: at least one of the first four, or a point
+// with one, and of the first four no two; or that it is out of memory.
+struct DiagnoseSettings {
+  std::string measured{};  // tokens/s of one GPU: "200tok/s"
+  std::string step{};      // "13s"
+  std::string tflops{};    // TFLOP/s of the model of one GPU: "120"
+  std::string mfu{};       // per cent: "9.8"
+  std::string memory{};    // the largest that a GPU's allocator gave out: "43.5GiB"
+  // Of the experiment with settings on top of it: "plan.tp=2:1.93s".
+  std::vector<std::string> points{};
+  // A table (CSV) of such: columns called by keys, and by the fields above.
+  std::optional<TextSource> points_file{};
+  // Instead: a run that is out of memory, and how much the request asked for that failed, "2GiB".
+  bool out_of_memory = false;
+  std::string tried{};
+};
+
 struct ValidateSettings {
   // What is printed: errors by group; those of held-out runs as hardware_profiles/accuracy.json;
   // what the plan predicted to be the fastest reaches; ratios of two GPUs on the same work.

@@ -188,6 +188,14 @@ class Simulator {
                                                const TraceComparisonSettings& settings,
                                                const ReportForm& form = {}) const;
 
+  // Why a run is slower than its projection, or faster: causes with their sizes, the likeliest
+  // first, how to check each, and what it would gain. Of a run that is out of memory what single
+  // settings would save. Not feasible where the experiment has no
+  // price.
+  [[nodiscard]] Report diagnose_report(const ExperimentSource& experiment,
+                                       const DiagnoseSettings& settings,
+                                       const ReportForm& form = {}) const;
+
   // Predicted against measured. Not feasible where no row was compared. Regret and ratios of GPUs
   // have no CSV.
   [[nodiscard]] Report validate_report(const ValidateSettings& settings,

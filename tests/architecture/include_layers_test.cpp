@@ -25,16 +25,16 @@ struct Layer {
   int rank;
 };
 constexpr std::array kLayers = {
-    Layer{"base", 0},          Layer{"config", 1},        Layer{"hardware", 2},
-    Layer{"model", 3},         Layer{"plan", 4},          Layer{"layer", 5},
-    Layer{"pipeline", 6},      Layer{"memory", 7},        Layer{"settle", 8},
-    Layer{"cost", 8},          Layer{"dispatchers", 9},   Layer{"operator_lines", 9},
-    Layer{"backends", 10},     Layer{"schedule", 10},     Layer{"result", 11},
-    Layer{"experiment", 12},   Layer{"sweep", 13},        Layer{"validation", 13},
-    Layer{"trace_writer", 13}, Layer{"trace_reader", 14}, Layer{"frameworks", 14},
-    Layer{"calibration", 14},  Layer{"importers", 15},    Layer{"report", 15},
-    Layer{"api", 16},          Layer{"pages", 16},        Layer{"cli", 17},
-    Layer{"python", 17}};
+    Layer{"base", 0},        Layer{"config", 1},        Layer{"hardware", 2},
+    Layer{"model", 3},       Layer{"plan", 4},          Layer{"layer", 5},
+    Layer{"pipeline", 6},    Layer{"memory", 7},        Layer{"settle", 8},
+    Layer{"cost", 8},        Layer{"dispatchers", 9},   Layer{"operator_lines", 9},
+    Layer{"backends", 10},   Layer{"schedule", 10},     Layer{"result", 11},
+    Layer{"experiment", 12}, Layer{"diagnosis", 13},    Layer{"sweep", 13},
+    Layer{"validation", 13}, Layer{"trace_writer", 13}, Layer{"trace_reader", 14},
+    Layer{"frameworks", 14}, Layer{"calibration", 14},  Layer{"importers", 15},
+    Layer{"report", 15},     Layer{"api", 16},          Layer{"pages", 16},
+    Layer{"cli", 17},        Layer{"python", 17}};
 
 std::optional<int> rank_of(const std::string& layer) {
   for (const Layer& known : kLayers) {

@@ -40,6 +40,8 @@ int fuzz_json(const std::uint8_t* data, std::size_t size);
 int fuzz_model(const std::uint8_t* data, std::size_t size);
 // parse_quantity: a finite value whose text parses back to it, or a fault.
 int fuzz_quantity(const std::uint8_t* data, std::size_t size);
+// parse_point: settings and a figure above 0, or a ConfigError.
+int fuzz_point(const std::uint8_t* data, std::size_t size);
 // parse_layout: at most 100,000 layers, or a reason.
 int fuzz_layout(const std::uint8_t* data, std::size_t size);
 // read_operator: an operator with a finite price, or errors whose every one has a place.
@@ -101,6 +103,7 @@ inline constexpr std::array kTargets = {Target{"claim", fuzz_claim},
                                         Target{"nemo", fuzz_nemo},
                                         Target{"operator", fuzz_operator},
                                         Target{"part", fuzz_part},
+                                        Target{"point", fuzz_point},
                                         Target{"primus", fuzz_primus},
                                         Target{"project", fuzz_project},
                                         Target{"python_recipe", fuzz_python_recipe},

@@ -50,6 +50,18 @@ class Reports(unittest.TestCase):
                              printed("project", file, "--format", "json"))
             self.assertEqual(str(stepcast.project(file)), printed("project", file))
 
+    def test_a_diagnosis_has_the_bytes_of_the_program(self):
+        points = ["training.micro_batch_size=2:9s"]
+        self.assertEqual(
+            stepcast.diagnose(DENSE, step="20s", memory="60GiB", points=points).to_json(),
+            printed("diagnose", DENSE, "--step", "20s", "--memory", "60GiB", "--point", points[0],
+                    "--format", "json"))
+        short = stepcast.diagnose(DENSE, out_of_memory=True, tried="2GiB")
+        self.assertEqual(short.to_json(), printed("diagnose", DENSE, "--out-of-memory", "--tried",
+                                                  "2GiB", "--format", "json"))
+        with self.assertRaisesRegex(stepcast.InputError, "nothing says how fast the run is"):
+            stepcast.diagnose(DENSE)
+
     def test_memory_explain_and_compare_have_the_bytes_of_the_program(self):
         self.assertEqual(stepcast.memory(DENSE).to_json(),
                          printed("memory", DENSE, "--format", "json"))

@@ -12,16 +12,16 @@ are frozen: attributes and items by the keys of the program's JSON, `to_dict()` 
 `to_json()` the same bytes as `stepcast COMMAND --format json` prints, `str()` the report as text.
 """
 
-from ._calls import (compare, cost, describe, difference, explain, export, frameworks, import_,
-                     list, memory, project, provenance, recommend, sweep, sweep_plans)
-from ._results import (Comparison, Explanation, InputError, Problem, Projection, Recommendation,
-                       Report)
+from ._calls import (compare, cost, describe, diagnose, difference, explain, export, frameworks,
+                     import_, list, memory, project, provenance, recommend, sweep, sweep_plans)
+from ._results import (Comparison, Diagnosis, Explanation, InputError, Problem, Projection,
+                       Recommendation, Report)
 from ._stepcast import __version__
 from ._sweeps import RunningSweep, SweepResult
 
 __all__ = [
-    "Comparison", "Explanation", "InputError", "Problem", "Projection", "Recommendation", "Report",
-    "RunningSweep", "SweepResult", "__version__", "compare", "cost", "describe", "difference",
-    "explain", "export", "frameworks", "import_", "list", "memory", "project", "provenance",
-    "recommend", "sweep", "sweep_plans",
+    "Comparison", "Diagnosis", "Explanation", "InputError", "Problem", "Projection",
+    "Recommendation", "Report", "RunningSweep", "SweepResult", "__version__", "compare", "cost",
+    "describe", "diagnose", "difference", "explain", "export", "frameworks", "import_", "list",
+    "memory", "project", "provenance", "recommend", "sweep", "sweep_plans",
 ]

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from . import _stepcast
-from ._results import Comparison, Explanation, Projection, Recommendation, Report
+from ._results import Comparison, Diagnosis, Explanation, Projection, Recommendation, Report
 from ._sweeps import RunningSweep, SweepResult
 
 _FORMATS = _stepcast.ReportFormat
@@ -80,6 +80,24 @@ def memory(experiment, *, set=None, gpu=None, nodes=None):
 def explain(experiment, *, set=None, gpu=None, nodes=None):
     """Per operator: count, shape, time, what bounds it; the critical path; sensitivities."""
     return _report(Explanation, _here().explain, _source(experiment, set, gpu, nodes))
+
+
+def diagnose(experiment, *, measured="", step="", tflops="", mfu="", memory="", points=(),
+             out_of_memory=False, tried="", set=None, gpu=None, nodes=None):
+    """Why a run is slower than projected: causes with their sizes, the likeliest first.
+
+    One of `measured` (tokens/s of a GPU, "200tok/s"), `step` ("13s"), `tflops` (120) and `mfu` (in
+    per cent, 9.8), with `memory` ("43.5GiB") and `points` of other settings
+    ("plan.tp=2:1.93s"). Or a run that is `out_of_memory`, and the size of the request that failed
+    ("2GiB"). Raises InputError.
+    """
+    figures = [str(figure) for figure in (measured, step, tflops, mfu, memory)]
+
+    def call(source, form):
+        return _here().diagnose(source, *figures, [str(point) for point in points], out_of_memory,
+                                tried, form)
+
+    return _report(Diagnosis, call, _source(experiment, set, gpu, nodes))
 
 
 def provenance(experiment, *, set=None, gpu=None, nodes=None):

@@ -149,6 +149,12 @@ class Explanation(Report):
         return structured(self.to_dict()["operators"])
 
 
+class Diagnosis(Report):
+    """Causes of a run's pace: `stepcast diagnose`."""
+
+    __slots__ = ()
+
+
 class Comparison(Report):
     """Experiments side by side: `stepcast compare`."""
 

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/diagnosis/diagnose.hpp"
+
+#include <cmath>
+#include <set>
+
+#include "backends/builtin_backends.hpp"
+#include "catch.hpp"
+#include "sample_specs.hpp"
+#include "stepcast/diagnosis/cause_changes.hpp"
+#include "stepcast/diagnosis/measured_figure.hpp"
+#include "stepcast/diagnosis/varied_run.hpp"
+#include "stepcast/experiment/accuracy.hpp"
+#include "stepcast/experiment/project.hpp"
+
+namespace stepcast::diagnose_test {
+namespace {
+
+// An 8B model on 4 nodes, all of which gather its layers.
+constexpr const char* kRun =
+    "model: llama3.1_8b\n"
+    "cluster: {gpu: h100_sxm, nodes: 4}\n"
+    "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 32}\n"
+    "plan: {fsdp: 32}\n"
+    "software: torchtitan\n";
+
+// A run, and what is measured of it where its projections are the truth.
+class Bench {
+ public:
+  explicit Bench(const std::string& text = kRun)
+      : tree_{parse_config(text, "run"), {}},
+        experiment_(read_experiment(tree_.root, {}, profiles_)) {}
+
+  [[nodiscard]] Projection projected(const KeySettings& settings) {
+    return VariedRun(tree_, experiment_, profiles_, cost_).projected(settings);
+  }
+  // Of a point, with settings that nobody knows of on top of it.
+  [[nodiscard]] MeasuredPoint measured(const KeySettings& point, const KeySettings& secret,
+                                       Metric metric = Metric::kStepTime) {
+    KeySettings all = point;
+    all.insert(all.end(), secret.begin(), secret.end());
+    return {point, figure_of(metric, projected(all))};
+  }
+  [[nodiscard]] Diagnosis diagnosed(std::vector<MeasuredPoint> points) {
+    return diagnose({tree_, experiment_, std::move(points),
+                     expected_error(load_accuracy(test::data_root()), experiment_)},
+                    profiles_, cost_);
+  }
+  [[nodiscard]] const ExperimentTree& tree() const { return tree_; }
+  [[nodiscard]] const Experiment& experiment() const { return experiment_; }
+
+ private:
+  ProfileCache profiles_{test::data_root()};
+  CostModel cost_ = default_cost_model();
+  ExperimentTree tree_;
+  Experiment experiment_;
+};
+
+const CauseFit* fit_of(const Diagnosis& diagnosis, Cause cause) {
+  const auto found = std::ranges::find(diagnosis.causes, cause, &CauseFit::cause);
+  return found == diagnosis.causes.end() ? nullptr : &*found;
+}
+
+TEST_CASE("a run within the error to expect has nothing to explain", "[unit]") {
+  Bench bench;
+  const Diagnosis d = bench.diagnosed({bench.measured({}, {})});
+  CHECK(d.pace == Pace::kAsExpected);
+  CHECK(d.pace_ratio == Approx(1.0));
+  CHECK(d.causes.empty());
+}
+
+TEST_CASE("a slow network is found from three points, with its rate", "[unit]") {
+  Bench bench;
+  const KeySettings slow = {{"cluster.nic_rate", "2 GB/s"}};
+  const Diagnosis d = bench.diagnosed(
+      {bench.measured({}, slow),
+       bench.measured({{"training.micro_batch_size", "2"}, {"training.global_batch_size", "64"}},
+                      slow),
+       bench.measured({{"cluster.nodes", "1"}, {"plan.fsdp", "8"}}, slow)});
+  CHECK(d.pace == Pace::kSlow);
+  REQUIRE_FALSE(d.causes.empty());
+  CHECK(d.causes.front().cause == Cause::kLinkBetweenNodes);
+  CHECK(*d.causes.front().size == Approx(2.0).epsilon(0.02));
+  CHECK(d.causes.front().unit == "GB/s a GPU");
+  CHECK(d.causes.front().meets);
+}
+
+TEST_CASE("the settings of a cause project to what it explains", "[unit]") {
+  Bench bench;
+  const MeasuredPoint point = bench.measured({}, {{"cluster.gpu_clock", "900 MHz"}});
+  const Diagnosis d = bench.diagnosed({point});
+  const CauseFit* clock = fit_of(d, Cause::kClockOrPower);
+  REQUIRE(clock != nullptr);
+  CHECK(bench.projected(clock->settings).time.step.value() ==
+        Approx(clock->projected.front().value));
+  CHECK(clock->projected.front().value == Approx(point.measured.value).epsilon(0.005));
+  CHECK(clock->gain == Approx(point.measured.value / d.projected.front().value).epsilon(0.005));
+}
+
+TEST_CASE("a cause that cannot be as large says so", "[unit]") {
+  Bench bench;
+  MeasuredPoint point = bench.measured({}, {});
+  point.measured.value *= 50.0;
+  const Diagnosis d = bench.diagnosed({point});
+  const CauseFit* slow = fit_of(d, Cause::kSlowRank);
+  REQUIRE(slow != nullptr);
+  CHECK(slow->at_bound);
+  CHECK_FALSE(slow->meets);
+  CHECK(*slow->size == 4.0);
+}
+
+TEST_CASE("scores of all causes add up to 1 and fall", "[unit]") {
+  Bench bench;
+  const Diagnosis d = bench.diagnosed({bench.measured({}, {{"cluster.nic_rate", "1 GB/s"}})});
+  double sum = 0.0;
+  double last = 1.0;
+  std::set<Cause> seen;
+  for (const CauseFit& fit : d.causes) {
+    sum += fit.score;
+    CHECK(fit.score <= last);
+    CHECK(seen.insert(fit.cause).second);
+    last = fit.score;
+  }
+  CHECK(sum == Approx(1.0));
+}
+
+TEST_CASE("tokens of all GPUs are a convention, not a fast run", "[unit]") {
+  Bench bench;
+  MeasuredPoint point = bench.measured({}, {}, Metric::kTokenRate);
+  point.measured.value *= 32.0;
+  const Diagnosis d = bench.diagnosed({point});
+  CHECK(d.pace == Pace::kFast);
+  REQUIRE_FALSE(d.causes.empty());
+  CHECK(d.causes.front().cause == Cause::kFigureConvention);
+  CHECK(d.causes.front().form == "tokens of all GPUs");
+  CHECK(d.causes.front().gain == 1.0);
+}
+
+TEST_CASE("a ratio that no convention has is none", "[unit]") {
+  Bench bench;
+  MeasuredPoint point = bench.measured({}, {}, Metric::kTokenRate);
+  point.measured.value /= 2.9;
+  CHECK(fit_of(bench.diagnosed({point}), Cause::kFigureConvention) == nullptr);
+}
+
+TEST_CASE("causes that move nothing are named as such", "[unit]") {
+  Bench bench(
+      "model: llama3.2_1b\n"
+      "cluster: {gpu: h100_sxm, gpus: 1}\n"
+      "training: {sequence_length: 2048, micro_batch_size: 4, global_batch_size: 4}\n"
+      "plan: {tp: 1}\n");
+  const Diagnosis d = bench.diagnosed({bench.measured({}, {{"cluster.gpu_clock", "700 MHz"}})});
+  CHECK(fit_of(d, Cause::kLinkBetweenNodes) == nullptr);
+  CHECK(std::ranges::find(d.ruled_out, Cause::kMessageLatency) != d.ruled_out.end());
+}
+
+TEST_CASE("two causes at once are found where one does not do", "[unit]") {
+  Bench bench;
+  const KeySettings both = {{"cluster.nic_rate", "3 GB/s"}, {"cluster.gpu_clock", "800 MHz"}};
+  const KeySettings node = {{"cluster.nodes", "1"}, {"plan.fsdp", "8"}};
+  const KeySettings batch = {{"training.micro_batch_size", "2"},
+                             {"training.global_batch_size", "64"}};
+  const Diagnosis d = bench.diagnosed(
+      {bench.measured({}, both), bench.measured(node, both), bench.measured(batch, both)});
+  REQUIRE_FALSE(d.pairs.empty());
+  const CausePair& best = d.pairs.front();
+  const std::set<Cause> causes = {best.first.cause, best.second.cause};
+  CHECK(causes == std::set<Cause>{Cause::kLinkBetweenNodes, Cause::kClockOrPower});
+}
+
+TEST_CASE("a point whose plan cannot run is refused with the reason", "[unit]") {
+  Bench bench;
+  const MeasuredPoint good = bench.measured({}, {});
+  MeasuredPoint bad = good;
+  bad.settings = {{"plan.tp", "3"}};
+  const auto ask = [&] { static_cast<void>(bench.diagnosed({good, bad})); };
+  CHECK_THAT(test::config_error(ask), Catch::Matchers::Contains("point plan.tp=3"));
+}
+
+TEST_CASE("a change of every cause that has keys is offered for a model with experts", "[unit]") {
+  Bench bench(
+      "model: mixtral_8x7b\n"
+      "cluster: {gpu: h100_sxm, nodes: 4}\n"
+      "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 128, dtype: fp8}\n"
+      "plan: {tp: 1, ep: 8, zero: 1}\n"
+      "software: torchtitan\n");
+  const Projection p = bench.projected({});
+  std::set<Cause> causes;
+  for (const CauseChange& change :
+       changes_of({bench.tree().root, bench.experiment(), p, {"torchtitan_2025_09"}})) {
+    causes.insert(change.cause);
+  }
+  causes.insert(Cause::kFigureConvention);  // which has no keys
+  CHECK(causes.size() == names_of<Cause>().size());
+}
+
+}  // namespace
+}  // namespace stepcast::diagnose_test
