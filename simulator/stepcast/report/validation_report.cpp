@@ -101,7 +101,7 @@ constexpr auto kOddsColumns = std::to_array<Column<ToldOdds>>({
 });
 constexpr Columns<ToldOdds> kOdds{kOddsColumns};
 
-constexpr auto kGroupColumns = std::to_array<Column<AccuracyGroup>>({
+constexpr auto kAccuracyColumns = std::to_array<Column<AccuracyGroup>>({
     {"axis", "  runs by", member<&AccuracyGroup::axis>, as_indented, Align::kLeft},
     {"name", "", member<&AccuracyGroup::name>, as_text, Align::kLeft},
     {"runs", "runs", member<&AccuracyGroup::runs>},
@@ -112,7 +112,7 @@ constexpr auto kGroupColumns = std::to_array<Column<AccuracyGroup>>({
     {"inside_80", "in 80 %", member<&AccuracyGroup::inside_80>, as_percent<1>},
     {"inside_90", "in 90 %", member<&AccuracyGroup::inside_90>, as_percent<1>},
 });
-constexpr Columns<AccuracyGroup> kGroups{kGroupColumns};
+constexpr Columns<AccuracyGroup> kAccuracies{kAccuracyColumns};
 
 std::string skipped_lines(const std::vector<ValidationRow>& rows) {
   std::map<std::string, std::size_t> reasons;
@@ -283,10 +283,11 @@ std::string groups_to_text(const std::vector<ValidationRow>& rows,
       "axis name runs sources median_abs_error bias inside_80 inside_90";
   constexpr std::string_view kBefore = "axis name runs median_abs_error median_before";
   const std::vector<AccuracyGroup> worse = worse_groups(groups);
-  return "Errors of tokens/s, predicted against measured\n" + kGroups.table(kShown, groups).text() +
+  return "Errors of tokens/s, predicted against measured\n" +
+         kAccuracies.table(kShown, groups).text() +
          (worse.empty() ? ""
                         : "\nWorse than before by two points or more\n" +
-                              kGroups.table(kBefore, worse).text()) +
+                              kAccuracies.table(kBefore, worse).text()) +
          odds_to_text(told_odds(rows)) + coverage_to_text(interval_coverage(rows));
 }
 
@@ -294,8 +295,8 @@ nlohmann::ordered_json groups_to_json(const std::vector<ValidationRow>& rows,
                                       const std::vector<AccuracyGroup>& groups) {
   return {{"schema_version", kJsonSchemaVersion},
           {"context", {{"program", "stepcast"}}},
-          {"groups", kGroups.json_rows(groups)},
-          {"worse", kGroups.json_rows(worse_groups(groups))},
+          {"groups", kAccuracies.json_rows(groups)},
+          {"worse", kAccuracies.json_rows(worse_groups(groups))},
           {"coverage", kCoverages.json_rows(interval_coverage(rows))},
           {"odds", kOdds.json_rows(told_odds(rows))},
           {"summary", kSummaries.json_rows(summarize(rows))}};
