@@ -15,7 +15,7 @@ struct Takes {
 };
 constexpr std::array kTypes = {
     Takes{"FILE|-", "experiment file files --html"},
-    Takes{"FILE", "other traces --measured --plans --out --experiment"},
+    Takes{"FILE", "other traces --measured --plans --out --experiment --against"},
     Takes{"FILE|FOLDER", "parts"},
     Takes{"KIND", "kind"},
     Takes{"NAME|FILE", "name --model --gpu"},

@@ -46,7 +46,7 @@ printf 'training.micro_batch_size,step,memory\n8,40s,\n4,35s,60GiB\n' >"$made/po
 exits 0 "$run" --points "$made/points.csv"
 says 'Without any cause'
 
-exits 0 "$run" --out-of-memory --tried 13.74GiB
+exits 0 "$run" --out-of-memory --tried 17.66GiB
 says '^Out of memory$'
 says '^  the request that failed .*: as large as logits and loss$'
 says '^  micro-batches of half the sequences .*training.micro_batch_size=4$'

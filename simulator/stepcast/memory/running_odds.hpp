@@ -22,8 +22,8 @@ namespace stepcast {
 // Maximum likelihood over 1,303 published runs of 39 sources of which is known whether they ran or
 // ran out of memory, each source with the weight of the root of its runs; without units, ln for the
 // first two. Of the weights 1/2, 3/4 and 1 of what is in use 3/4 tells most of the runs that ran to
-// fit (93.0 %; of those that died 2.1 %, and 83.0 % not to; 8.1 % of all are tight). Each source left
-// out in turn, of the runs that were told
+// fit (93.0 %; of those that died 2.1 %, and 83.0 % not to; 8.1 % of all are tight). Each source
+// left out in turn, of the runs that were told
 //
 //   at least 98 %  95 to 98  90 to 95  80 to 90  50 to 80  20 to 50  10 to 20  below 10
 //   99.7 (882)     96 (68)   82 (28)   75 (20)   53 (36)   27 (22)   10 (10)   3 % (237) did run.

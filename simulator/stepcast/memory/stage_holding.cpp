@@ -320,7 +320,7 @@ Bytes dummy_gradients(const ExpansionContext& context, const BuiltStage& stage) 
 }
 
 // Of the layer that keeps most, and of the embedding.
-LocalParameters computed_last(const BuiltStage& stage) {
+LocalParameters computed_last(const ExpansionContext& context, const BuiltStage& stage) {
   const BuiltLayer* fullest = nullptr;
   for (const BuiltLayer& layer : stage.layers) {
     if (fullest == nullptr || total(layer.ops->saved) > total(fullest->ops->saved)) {
@@ -328,6 +328,13 @@ LocalParameters computed_last(const BuiltStage& stage) {
     }
   }
   LocalParameters last = fullest == nullptr ? LocalParameters{} : fullest->parameters;
+  // Dense layers that lead a model with experts come after all of those.
+  const bool leads = context.model.moe && context.model.moe->every == 1;
+  for (const BuiltLayer& layer : stage.layers) {
+    if (leads && fullest->kind.moe && !layer.kind.moe) {
+      last += real(layer.count) * layer.parameters;
+    }
+  }
   if (stage.content.embedding) {
     last += stage.embedding;
   }
@@ -469,7 +476,7 @@ StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& st
   holding.copies = stacked_copies(parameters, context);
   if (holding.budget.full_gradients == Bytes{}) {
     holding.late_gradients =
-        state_memory(computed_last(stage), context.plan, context.software).gradients;
+        state_memory(computed_last(context, stage), context.plan, context.software).gradients;
   }
   holding.dummy_gradients = dummy_gradients(context, stage);
   holding.replica_buckets = replica_buckets(context, trained);
