@@ -29,7 +29,33 @@ ValidateSettings::Of what(const ValidateOptions& options) {
   return options.regret ? Of::kRegret : Of::kSkuRatios;
 }
 
+// The page, and the report that it shows, are of groups of runs: what asks for another one is not
+// lost in silence beside it.
+void check_options(const ValidateOptions& options) {
+  const std::string given = options.settings.groups        ? "--groups"
+                            : !options.output.html.empty() ? "--html"
+                                                           : "";
+  if (given.empty()) {
+    return;
+  }
+  const std::string& format = options.output.format;
+  Diagnostics diagnostics;
+  for (const auto& [option, is_there] :
+       {std::pair<std::string, bool>("--regret", options.regret),
+        std::pair<std::string, bool>("--sku-ratios", options.sku_ratios),
+        std::pair<std::string, bool>("--baseline", options.settings.baseline),
+        std::pair<std::string, bool>("--format " + format,
+                                     format == "csv" || format == "accuracy")}) {
+    if (is_there) {
+      diagnostics.error({option, 0, 0}, "is not of groups of runs, which " + given +
+                                            " reports on; leave one of the two out");
+    }
+  }
+  diagnostics.throw_if_any();
+}
+
 int run_validate(const ValidateOptions& options, const GlobalOptions& global) {
+  check_options(options);
   ValidateSettings settings = options.settings;
   settings.backends = told_under("--backend", options.backends);
   settings.of = what(options);

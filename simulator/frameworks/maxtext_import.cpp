@@ -422,18 +422,13 @@ class MaxTextReader {
       }
     }
     read_attention(changes);
-    if (settings_.text("weight_dtype", "software.state_bytes").value_or("float32") == "bfloat16") {
+    const bool narrow =
+        settings_.text("weight_dtype", "software.state_bytes").value_or("float32") == "bfloat16";
+    if (narrow) {
       write_narrow_states(changes);
     }
-    if (!settings_.flag("scan_layers", "software.memory.scans_layers").value_or(true)) {
-      memory_.field("scans_layers", false);
-      memory_.field("stacked_copies", "0 B");
-      memory_.field("stacked_expert_copies", "0 B");
-    }
+    write_copies(narrow ? "2 B" : "4 B", changes);
     read_experts(changes);
-    if (const ConfigNode memory = memory_.take(); !memory.entries.empty()) {
-      changes.field("memory", memory);
-    }
     parts_.software_changes = changes.take();
   }
 
@@ -457,7 +452,18 @@ class MaxTextReader {
     changes.field("gradient", "2 B");
     changes.field("optimizer", "4 B");
     changes.end();
-    memory_.field("stacked_copies", "2 B");  // copies of such weights
+  }
+
+  // Of the weights that a loop over layers reads, in their format; without the loop there are none.
+  void write_copies(std::string_view of_weights, ConfigWriter& changes) {
+    const bool scans = settings_.flag("scan_layers", "software.memory.scans_layers").value_or(true);
+    changes.begin("memory");
+    changes.field("scans_layers", scans);
+    changes.field("stacked_copies", scans ? of_weights : "0 B");
+    if (!scans) {
+      changes.field("stacked_expert_copies", "0 B");
+    }
+    changes.end();
   }
 
   // Without sparse products tokens go through einsums over rows of a capacity.
@@ -489,7 +495,6 @@ class MaxTextReader {
   const ImportInput& input_;
   std::span<const std::string> of_file_;
   FrameworkWords words_;
-  ConfigWriter memory_;  // changes of the software's memory
   FrameworkExperiment parts_;
   bool knows_layers_ = true;
   MaxTextMesh mesh_;

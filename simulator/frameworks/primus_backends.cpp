@@ -208,8 +208,7 @@ ImportedExperiment import_primus_maxtext(const PrimusConfig& config, const Impor
   pool.begin("memory");
   pool.field("pool_share", kMaxTextPool);
   pool.end();
-  parts.software_changes.kind = ConfigNode::Kind::kMapping;
-  parts.software_changes.entries.push_back(pool.take().entries.front());
+  parts.software_changes = changed(std::move(parts.software_changes), pool.take());
   settings.without_effect(kOfPrimus);
   return assembled(settings, std::move(parts), input);
 }

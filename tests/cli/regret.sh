@@ -15,6 +15,14 @@ says '^  median error  *[0-9.]* %$'
 exits 0 validate --sku-ratios "$runs" --format json
 says '"median_abs_error": '
 
+# Groups of runs and their page are reports of their own, and no option is lost beside them.
+exits 2 validate --regret "$runs" --html "$made/page.html"
+says '^--regret: error: is not of groups of runs, which --html reports on'
+[ ! -e "$made/page.html" ] || { echo "FAILED: a page without a report"; exit 1; }
+exits 2 validate --groups "$runs" --format csv --baseline
+says '^--baseline: error: is not of groups of runs, which --groups reports on'
+says '^--format csv: error: is not of groups of runs'
+
 # Five plans of one model on one node, the fewest that a search can choose among.
 columns='name,nodes,seq_len,mbs,batch_accum,gbs,tok/s/gpu,AllReduce (GB/s),AllGather (GB/s),ReduceScatter (GB/s),AR Intra-node (GB/s),AG Intra-node (GB/s),dp,tp,pp,tp_mode,tp_async_comm,hidden_size,interm_dim,num_layers,num_heads,num_kv_heads,vocab_size,tie_word_embeddings,zero_stage,status,after_pp_fix'
 grid="$made/grid.csv"

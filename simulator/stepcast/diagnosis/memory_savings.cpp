@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "stepcast/diagnosis/training_changes.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
@@ -62,9 +63,9 @@ class MemoryChanges {
       return settings;
     };
     if (plan_.zero < kLastStage) {
-      const std::string next = std::to_string(plan_.zero + 1);
-      add("ZeRO " + next, with("plan.zero", next));
-      add("ZeRO 3", with("plan.zero", "3"));
+      for (const std::int64_t stage : std::set{plan_.zero + 1, kLastStage}) {
+        add("ZeRO " + std::to_string(stage), with("plan.zero", std::to_string(stage)));
+      }
     } else if (!plan_.fsdp_reshard) {
       add("weights resharded after forward", {{"plan.fsdp_reshard", "true"}});
     }

@@ -132,7 +132,7 @@ class Steps {
     return sharding(plan);
   }
 
-  // "3 without reshard over 8"
+  // "3, not resharded, over 8"
   [[nodiscard]] Found sharding(const PlanRequest& plan) const {
     const std::int64_t zero = plan.zero.value_or(settled_.zero);
     const bool reshards = plan.fsdp_reshard.value_or(settled_.fsdp_reshard);

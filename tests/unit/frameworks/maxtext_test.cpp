@@ -84,6 +84,16 @@ TEST_CASE("MaxText's own file of a model counts before the sizes of a file that 
   CHECK(part(imported(file, {"base_num_decoder_layers=32"}), "model") == "mixtral_8x7b");
 }
 
+TEST_CASE("copies of stacked weights have their format, and are of a loop over layers alone",
+          "[unit]") {
+  const std::string narrow = kLlama + "weight_dtype: bfloat16\n";
+  CHECK_THAT(part(imported(narrow), "software"), contains_text("memory: {stacked_copies: 2 B}"));
+  CHECK_THAT(part(imported(narrow + "scan_layers: false\n"), "software"),
+             contains_text("memory: {scans_layers: false, stacked_copies: 0 B, "
+                           "stacked_expert_copies: 0 B}"));
+  CHECK_THAT(part(imported(kLlama), "software"), !contains_text("memory"));
+}
+
 TEST_CASE("a feed-forward of one activation has no gate", "[unit]") {
   CHECK_THAT(part(imported("mlp_activations: [gelu]\n"), "model"), contains_text("gated: false"));
   CHECK_THAT(part(imported("mlp_activations: [silu, linear]\n"), "model"),

@@ -75,7 +75,9 @@ TEST_CASE("MaxText under Primus has the preset's 16-bit weights", "[unit]") {
          {{"model", "mixtral_8x7b"},
           {"plan.ep", "8"},
           {"training.dtype", "fp8"},
-          {"software.state_bytes.optimizer", "\"4 B\""}}});
+          {"software.state_bytes.optimizer", "\"4 B\""},
+          {"software.memory.stacked_copies", "\"2 B\""},
+          {"software.memory.pool_share", "0.97"}}});
 }
 
 TEST_CASE("Megatron Bridge under Primus begins from the recipe that the file names", "[unit]") {
