@@ -58,6 +58,8 @@ class SoftwareReader {
   void read_states() {
     if (settings_.text("training.dtype", "software.state_bytes").value_or("float32") ==
         "bfloat16") {
+      // Weights in 16 bits need no policy to run in 16 bits.
+      changes_.field("mixed_precision", "always");
       changes_.field("fsdp_parameters_fp32", false);
       changes_.begin("state_bytes");
       changes_.field("parameter", "2 B");

@@ -91,11 +91,15 @@ class AttentionExpander {
     const std::int64_t q = queries() * heads().qk_dim;
     const std::int64_t k = own_kv() * heads().qk_dim;
     const std::int64_t v = own_kv() * heads().v_dim;
+    // Where a norm follows the products, what they made is kept as the norm's input.
+    const bool normed = a.qk_norm != QkNorm::kNone;
     {
       const bool latent = a.kind == AttentionKind::kMla;
       const ModuleScope scope(build_, latent ? ModuleSet{RecomputeModule::kMlaUp} : ModuleSet{});
-      build_.save(TensorId::kAttentionQ, from.q, rows, q, operand());
-      build_.save(TensorId::kAttentionK, from.k, rows, k, operand());
+      build_.save(TensorId::kAttentionQ, normed ? OpId::kAttentionQNorm : from.q, rows, q,
+                  operand());
+      build_.save(TensorId::kAttentionK, normed ? OpId::kAttentionKNorm : from.k, rows, k,
+                  operand());
       const bool view = latent && software().memory.values_keep_projection;
       const std::int64_t beside = view ? queries() * a.mla.qk_nope_head_dim : 0;
       build_.save(TensorId::kAttentionV, from.v, rows, v + beside, operand());
@@ -103,9 +107,10 @@ class AttentionExpander {
     if (software().memory.keeps_projected_qkv) {
       build_.save(TensorId::kAttentionProjectedQkv, from.whole, rows, q + k + v, kSixteenBits);
     }
-    if (a.qk_norm != QkNorm::kNone) {
+    if (normed) {
       const ModuleScope scope(build_, of_norm_input());
-      build_.save(TensorId::kAttentionQkNormInput, from.q, rows, q + k, kSixteenBits);
+      build_.save(TensorId::kAttentionQNormInput, from.q, rows, q, kSixteenBits);
+      build_.save(TensorId::kAttentionKNormInput, from.k, rows, k, kSixteenBits);
     }
   }
 

@@ -32,7 +32,8 @@ namespace stepcast {
   ROW(kAttentionRepeatedKv, "attention.repeated_kv") /* what repeating heads adds */      \
   ROW(kAttentionMask, "attention.mask")              /* a tensor of pairs of positions */ \
   ROW(kAttentionProjectedQkv, "attention.projected_qkv")                                  \
-  ROW(kAttentionQkNormInput, "attention.qk_norm_input")                                   \
+  ROW(kAttentionQNormInput, "attention.q_norm_input")                                     \
+  ROW(kAttentionKNormInput, "attention.k_norm_input")                                     \
   ROW(kAttentionLogSumExp, "attention.log_sum_exp")                                       \
   ROW(kAttentionProbabilities, "attention.probabilities")                                 \
   ROW(kAttentionScoreMask, "attention.score_mask")                                        \

@@ -74,7 +74,7 @@ class SharedKvExpander {
     build_.projection(OpId::kAttentionQDown, rows_, rank, hidden);
     build_.memory_bound(OpId::kAttentionQLoraNorm, Kind::kNorm, rows_, rank, norms);
     build_.projection(OpId::kAttentionQUp, rows_, width_, rank);
-    build_.save_result(TensorId::kAttentionQkNormInput, rows_, width_, kSixteenBits);
+    build_.save_result(TensorId::kAttentionQNormInput, rows_, width_, kSixteenBits);
     build_.memory_bound(OpId::kAttentionQNorm, Kind::kNorm, rows_, width_, norms);
     build_.save_result(TensorId::kAttentionQ, rows_, width_, kSixteenBits);
     build_.projection(OpId::kAttentionKv, rows_, of_layer_.qk_dim, hidden);

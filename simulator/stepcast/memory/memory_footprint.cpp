@@ -6,6 +6,7 @@
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/layer/activation_inventory.hpp"
 #include "stepcast/layer/built_stage.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
@@ -197,15 +198,12 @@ class RankPeak {
     now.exchange = fixed_.exchange + (pairs_ ? passing_exchange_ : Bytes{});
     consider(now);
     const Bytes left = resident.activations - (pairs_ ? Bytes{} : budget.kept);
-    now.moment = "first layer";
-    now.activations = left + (budget.last_kept + budget.recomputed);
-    now.gathered = fixed_.gathered + budget.gathered_first + budget.lone_gathered;
-    now.reduced = budget.reduced_first;
-    now.gradients += fresh && !gradients_come_at_once()
-                         ? added - on_device_.gradients * stage.late_gradients
-                         : Bytes{};
-    consider(now);
-    lone_experts(budget, left, now);
+    for (const FirstLayer& first : stage.first_layers) {
+      first_layer(first, left, now,
+                  fresh && !gradients_come_at_once()
+                      ? added - on_device_.gradients * first.late_gradients
+                      : Bytes{});
+    }
     MomentMemory end{"embedding", left, resident.gradients, resident.logits};
     end.gradients += added;
     end.gathered = plan().fsdp_reshard ? Bytes{} : fixed_.gathered;
@@ -214,14 +212,22 @@ class RankPeak {
     consider(end);
   }
 
-  // The reduction of experts' gradients of one rank, after the first layer's backward `now`.
-  void lone_experts(const StageBudget& budget, Bytes left, MomentMemory now) {
-    if (budget.lone_reduced > Bytes{}) {
+  // `left` of other micro-batches and `fresh` gradients beside what the `backward` holds.
+  void first_layer(const FirstLayer& first, Bytes left, MomentMemory backward, Bytes fresh) {
+    MomentMemory now = backward;
+    now.moment = "first layer";
+    now.activations = left + first.kept + first.activations;
+    now.workspace = first.workspace;
+    now.gathered = fixed_.gathered + first.gathered + first.lone_gathered;
+    now.reduced = first.reduced;
+    now.gradients += fresh;
+    consider(now);
+    if (first.experts_reduced > Bytes{}) {
       now.moment = "experts reduced";
-      now.activations = left + budget.layer_input;
+      now.activations = left + first.kept + layer_input(context_);
       now.workspace = {};
-      now.gathered = fixed_.gathered + budget.gathered_first;
-      now.reduced = budget.lone_reduced;
+      now.gathered = fixed_.gathered + first.gathered;
+      now.reduced = first.experts_reduced;
       consider(now);
     }
   }

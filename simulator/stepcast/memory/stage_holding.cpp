@@ -8,6 +8,7 @@
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
 #include "stepcast/layer/activation_inventory.hpp"
+#include "stepcast/memory/fsdp_unit.hpp"
 #include "stepcast/plan/update_rule.hpp"
 
 namespace stepcast {
@@ -48,13 +49,6 @@ struct StateChange {
   }
 };
 
-// How many layers share one kept input, where layers are recomputed.
-double recomputed_run(const RecomputeSpec& recompute) {
-  const bool runs =
-      recompute.kind == RecomputeKind::kFull && recompute.method == RecomputeMethod::kUniform;
-  return runs ? real(recompute.layers) : 1.0;
-}
-
 // What `count` layers of a kind keep, of which `recomputed` do an input.
 Bytes kept_by(const ExpansionContext& context, const BuiltLayer& layer, std::int64_t count,
               std::int64_t recomputed) {
@@ -62,33 +56,13 @@ Bytes kept_by(const ExpansionContext& context, const BuiltLayer& layer, std::int
          real(recomputed) / recomputed_run(context.training.recompute) * layer_input(context);
 }
 
-// The 16-bit copy of a packed matrix that a product reads.
-Bytes unpacked(const BlockOps& ops) {
-  Bytes most;
-  for (const Op& op : ops.backward) {
-    const auto* pass = std::get_if<MemoryBound>(&op.work);
-    if (op.id == OpId::kBaseDequantize && pass != nullptr) {
-      most = max(most, real(pass->rows * pass->cols) * kSixteenBits);
-    }
-  }
-  return most;
-}
-
 void add_activations(const ExpansionContext& context, const BuiltStage& stage,
                      StageBudget& budget) {
-  const double run = recomputed_run(context.training.recompute);
   for (const BuiltLayer& layer : stage.layers) {
-    const Bytes whole = total(layer.ops->kept);
     budget.kept += kept_by(context, layer, layer.count, layer.recomputed);
-    if (layer.recomputed > 0) {
-      // Its input is among what is kept already.
-      budget.recomputed = max(budget.recomputed, run * whole - layer_input(context));
-    } else {
-      budget.recomputed = max(budget.recomputed, rerun_activations(*layer.ops));
-    }
-    const Bytes left = layer.recomputed > 0 ? layer_input(context) : whole;
-    budget.last_kept = max(budget.last_kept, left);
-    budget.workspace = max(budget.workspace, layer.workspace + unpacked(*layer.ops));
+    budget.recomputed = max(budget.recomputed, recomputed_activations(context, layer));
+    budget.last_kept = max(budget.last_kept, left_by_forward(context, layer));
+    budget.workspace = max(budget.workspace, layer_workspace(layer));
   }
   const Bytes away = offloaded_activations(context, stage);
   budget.kept -= away;
@@ -189,94 +163,48 @@ void add_deferred(const ExpansionContext& context, const BuiltStage& stage, Stag
   }
 }
 
-// The largest unit of FSDP among all layers, and among those of the kinds that end the
-// model: their backward runs first and meets everything that is kept. Leading dense layers, often
-// larger, run when most of it has gone.
+// The largest unit of FSDP among the kinds of layers that end the model: their backward runs first
+// and meets everything that is kept.
 struct LargestUnit {
-  Bytes anywhere;
-  Bytes at_end;
-  double trained_anywhere = 0.0;  // elements
-  double trained_at_end = 0.0;
+  Bytes gathered;
+  Bytes reduced;  // beside its backward
 };
 
-Bytes packed_bytes(BaseWeights base) { return quantised_bytes(base).value_or(kSixteenBits); }
-
-BaseWeights base_of(const TrainedWeights& weights) {
-  return weights.lora ? weights.lora->base : BaseWeights::kAsOthers;
-}
-
-// Bytes of parameters once they are gathered; experts only where FSDP shards them, or the host
-// holds them.
-Bytes gathered(const ExpansionContext& context, const LocalParameters& all) {
-  LocalParameters own = all;
-  if (context.plan.expert_shards() == 1 && !context.training.offload.parameters) {
-    own.expert = own.frozen_expert = own.packed_expert = 0.0;
-  }
-  const double packed = own.packed_dense + own.packed_expert;
-  return own.trained().total() * kSixteenBits +
-         (own.frozen_dense + own.frozen_expert - packed) *
-             context.software.gathered_frozen(context.training.dtype) +
-         packed * packed_bytes(base_of(context.training.weights));
-}
-
-LargestUnit largest_unit(const ExpansionContext& context, const BuiltStage& stage) {
+LargestUnit largest_unit_at_end(const ExpansionContext& context, const BuiltStage& stage) {
   const ModelSpec& model = context.model;
   const std::array<LayerKind, 2> ends = {
       layer_kind(model, context.training.weights, model.layers - 1),
       layer_kind(model, context.training.weights, std::max<std::int64_t>(0, model.layers - 2))};
-  LargestUnit largest;
+  LargestUnit any;
+  LargestUnit at_end;
+  const auto widen = [&](const BuiltLayer& layer, LargestUnit& unit) {
+    unit.gathered = max(unit.gathered, gathered_unit(context, layer.parameters));
+    unit.reduced = max(unit.reduced, reduced_beside(context, layer.parameters));
+  };
   for (const BuiltLayer& layer : stage.layers) {
-    const LocalParameters own = layer.parameters.trained();
-    const double trained = own.dense + (context.plan.expert_shards() > 1 ? own.expert : 0.0);
-    const Bytes unit = gathered(context, layer.parameters);
-    largest.anywhere = max(largest.anywhere, unit);
-    largest.trained_anywhere = std::max(largest.trained_anywhere, trained);
-    if (std::find(ends.begin(), ends.end(), layer.kind) != ends.end()) {
-      largest.at_end = max(largest.at_end, unit);
-      largest.trained_at_end = std::max(largest.trained_at_end, trained);
+    widen(layer, any);
+    if (std::ranges::find(ends, layer.kind) != ends.end()) {
+      widen(layer, at_end);
     }
   }
-  if (largest.at_end == Bytes{}) {
-    largest.at_end = largest.anywhere;
-    largest.trained_at_end = largest.trained_anywhere;
-  }
-  return largest;
-}
-
-// A unit of one rank is cast and copied in its own hook, never ahead. Its gradients go through the
-// reduction's input and, as torchtitan divides those of experts by a factor, the quotient: 12 B of
-// a parameter in fp32 by a measurement on two H100 (PyTorch 2.11), of which 4 are the gradient that
-// stays.
-void add_lone_experts(const ExpansionContext& context, const BuiltStage& stage,
-                      StageBudget& budget) {
-  double experts = 0.0;
-  for (const BuiltLayer& layer : stage.layers) {
-    experts = std::max(experts, layer.parameters.trained().expert);
-  }
-  budget.lone_gathered = experts * kSixteenBits;
-  budget.lone_reduced = experts * 2.0 * context.software.gradient_reduce;
+  return at_end.gathered == Bytes{} ? any : at_end;
 }
 
 void add_sharding(const ExpansionContext& context, const BuiltStage& stage, StageBudget& budget) {
   const ParallelPlan& plan = context.plan;
   const MemoryRules& rules = context.software.memory;
-  const double ahead = rules.scans_layers ? 1.0 : 2.0;
-  const Bytes to_reduce = rules.scans_layers ? context.software.states.gradient
-                                             : kSixteenBits + context.software.gradient_reduce;
-  const LargestUnit largest = largest_unit(context, stage);
+  const LargestUnit largest = largest_unit_at_end(context, stage);
   const Ends ends = ends_of(context, stage);
   const double both = ends.embedding + ends.head;
   const StageParameters& parameters = stage.parameters;
   if (!plan.fsdp_reshard) {
-    budget.gathered = gathered(context, parameters.layers) + both * kSixteenBits;
+    budget.gathered = gathered_unit(context, parameters.layers) + both * kSixteenBits;
   } else {
-    budget.gathered_layers = ahead * largest.at_end;
-    budget.gathered_first = ahead * largest.anywhere;
+    budget.gathered_layers = (rules.scans_layers ? 1.0 : 2.0) * largest.gathered;
     (rules.root_holds_ends ? budget.gathered : budget.gathered_head) =
         (rules.root_holds_ends ? both : ends.head) * kSixteenBits;
   }
-  budget.reduced_layer = largest.trained_at_end * to_reduce;
-  budget.reduced_first = largest.trained_anywhere * to_reduce;
+  budget.reduced_layer = largest.reduced;
   // Gathered weights go before a group's gradients are reduced. Its 16-bit gradients go when they
   // have been copied for the reduction, all but the last one, which its loop still names
   // (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce); only then is there
@@ -288,8 +216,8 @@ void add_sharding(const ExpansionContext& context, const BuiltStage& stage, Stag
   const Bytes shard = reduced / real(plan.fsdp) * context.software.states.gradient;
   budget.reduced_ends = reduced * context.software.gradient_reduce +
                         max(reduced * kSixteenBits - shard, last * kSixteenBits);
-  if (context.software.fsdp_wraps_lone_experts && plan.fsdp_experts && plan.expert_shards() == 1) {
-    add_lone_experts(context, stage, budget);
+  for (const BuiltLayer& layer : stage.layers) {
+    budget.lone_gathered = max(budget.lone_gathered, lone_copies(context, layer.parameters));
   }
   if (!plan.fsdp_reshard && plan.micro_batches > 1) {
     // Of experts that FSDP shards as well: what one rank computes is reduced after the last of
@@ -302,11 +230,8 @@ void add_sharding(const ExpansionContext& context, const BuiltStage& stage, Stag
 // one layer, or of what lies beside the layers.
 void add_leaving_gradients(const ExpansionContext& context, const BuiltStage& stage,
                            StageBudget& budget) {
-  const LargestUnit largest = largest_unit(context, stage);
-  const Ends trained = trained_of(context, ends_of(context, stage));
-  budget.reduced_layer = largest.trained_at_end * kSixteenBits;
-  budget.reduced_first = largest.trained_anywhere * kSixteenBits;
-  budget.reduced_ends = trained.embedding * kSixteenBits;
+  budget.reduced_layer = largest_unit_at_end(context, stage).reduced;
+  budget.reduced_ends = trained_of(context, ends_of(context, stage)).embedding * kSixteenBits;
 }
 
 // One of each distinct weight of a layer, cached where fused accumulation has no gradient to
@@ -317,28 +242,6 @@ Bytes dummy_gradients(const ExpansionContext& context, const BuiltStage& stage) 
     elements = std::max(elements, layer.distinct_elements);
   }
   return elements * context.software.memory.dummy_gradients;
-}
-
-// Of the layer that keeps most, and of the embedding.
-LocalParameters computed_last(const ExpansionContext& context, const BuiltStage& stage) {
-  const BuiltLayer* fullest = nullptr;
-  for (const BuiltLayer& layer : stage.layers) {
-    if (fullest == nullptr || total(layer.ops->saved) > total(fullest->ops->saved)) {
-      fullest = &layer;
-    }
-  }
-  LocalParameters last = fullest == nullptr ? LocalParameters{} : fullest->parameters;
-  // Dense layers that lead a model with experts come after all of those.
-  const bool leads = context.model.moe && context.model.moe->every == 1;
-  for (const BuiltLayer& layer : stage.layers) {
-    if (leads && fullest->kind.moe && !layer.kind.moe) {
-      last += real(layer.count) * layer.parameters;
-    }
-  }
-  if (stage.content.embedding) {
-    last += stage.embedding;
-  }
-  return last;
 }
 
 // Of a rank, at so many bytes for each parameter that is trained, for each that is frozen, and for
@@ -394,19 +297,23 @@ Bytes stacked_copies(const LocalParameters& parameters, const ExpansionContext& 
 
 StageBudget stage_budget(const ExpansionContext& context, const BuiltStage& stage) {
   StageBudget budget;
-  budget.layer_input = layer_input(context);
   add_activations(context, stage, budget);
   if (stage.content.loss) {
     add_loss(context, budget);
   }
   add_deferred(context, stage, budget);
-  if (context.plan.zero == 3 &&
-      (context.plan.replicas() > 1 || context.training.offload.parameters)) {
+  if (gathers_layers(context)) {
     add_sharding(context, stage, budget);
   } else if (gradients_leave_at_once(context.training.optimizer, context.plan, context.software)) {
     add_leaving_gradients(context, stage, budget);
   }
   return budget;
+}
+
+Bytes packed_bytes(BaseWeights base) { return quantised_bytes(base).value_or(kSixteenBits); }
+
+BaseWeights base_of(const TrainedWeights& weights) {
+  return weights.lora ? weights.lora->base : BaseWeights::kAsOthers;
 }
 
 StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
@@ -474,10 +381,7 @@ StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& st
   holding.gradients = max(holding.states.gradients, holding.budget.full_gradients) +
                       trained * context.software.memory.gradient_copy;
   holding.copies = stacked_copies(parameters, context);
-  if (holding.budget.full_gradients == Bytes{}) {
-    holding.late_gradients =
-        state_memory(computed_last(context, stage), context.plan, context.software).gradients;
-  }
+  holding.first_layers = first_layers(context, stage);
   holding.dummy_gradients = dummy_gradients(context, stage);
   holding.replica_buckets = replica_buckets(context, trained);
   holding.neighbours = (content.embedding ? 0.0 : 1.0) + (content.loss ? 0.0 : 1.0);

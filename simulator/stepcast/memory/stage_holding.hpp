@@ -7,6 +7,7 @@
 #include "stepcast/layer/layer_expansion.hpp"
 #include "stepcast/layer/sharding.hpp"
 #include "stepcast/layer/weight_matrix.hpp"
+#include "stepcast/memory/first_layer.hpp"
 
 namespace stepcast {
 
@@ -31,17 +32,11 @@ struct StageBudget {
   // Full sharding.
   Bytes gathered;         // all the time
   Bytes gathered_layers;  // while layers run: the current one and the prefetched one
-  Bytes gathered_first;   // the same where the first layers run
   Bytes gathered_head;    // from the head's forward to its backward
   Bytes reduced_layer;    // a layer's full gradients and what the reduction reads
-  Bytes reduced_first;    // the same of the first layers
   Bytes reduced_ends;     // the same of what is reduced last
   Bytes full_gradients;   // summed unsharded over the micro-batches
-  // Of a layer's experts that FSDP wraps though no other rank has them: what it copies them to, and
-  // what their gradients are reduced in when the layer's backward has run.
-  Bytes lone_gathered;
-  Bytes lone_reduced;
-  Bytes layer_input;  // of one layer
+  Bytes lone_gathered;    // of a layer's experts that FSDP wraps though no other rank has them
 };
 
 StageBudget stage_budget(const ExpansionContext& context, const BuiltStage& stage);
@@ -53,6 +48,10 @@ struct StateMemory {
   Bytes optimizer;  // wherever it lies
   Bytes master;     // of it, copies of parameters
 };
+// Of a frozen base that lies in fewer bits, else of 16, and of what is trained of it.
+Bytes packed_bytes(BaseWeights base);
+BaseWeights base_of(const TrainedWeights& weights);
+
 // `dtype` is that of products, in which frozen parameters may be kept. Every parameter counts as
 // one that is updated by itself (matrix_state_change). Packed ones lie in `base`.
 StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
@@ -77,15 +76,14 @@ Bytes whole_matrix_excess(const ExpansionContext& context, const WeightMatrices&
 
 struct StageHolding {
   StageBudget budget;
+  std::vector<FirstLayer> first_layers;  // one of each kind, in the order of BuiltStage
   StateMemory states;
   WeightMatrices matrices;  // that the optimizer updates as a whole
   double parameters = 0.0;  // elements that are trained, before ZeRO
   Bytes gradients;          // of all its weights, as the plan shards them
   Bytes copies;             // of weights that a program's loop over layers reads
-  Bytes late_gradients;   // of them, those of its fullest layer and of the embedding, which are not
-                          // there while the backward of the last such layer runs
-  Bytes replica_buckets;  // that live all the time
-  Bytes dummy_gradients;  // of one micro-batch through all of a rank's stages
+  Bytes replica_buckets;    // that live all the time
+  Bytes dummy_gradients;    // of one micro-batch through all of a rank's stages
   double neighbours = 0.0;  // stages that it receives from: activations, gradients
   bool loss = false;
 };

@@ -225,7 +225,8 @@ TEST_CASE("a first layer's backward does not hold its own gradients yet", "[unit
   const BuiltStage& stage = builder.stage(sample.context(), 0);
   const StageHolding holding = stage_holding(sample.context(), stage);
   const double layer = stage.layers[0].parameters.total();
-  CHECK(holding.late_gradients == Bytes(4.0 * (layer + 32'000.0 * 1'024)));
+  CHECK(holding.first_layers.front().late_gradients ==
+        Bytes(4.0 * (layer + 32'000.0 * 1'024)));
   CHECK(holding.gradients == Bytes(4.0 * stage.parameters.all().total()));
 }
 
