@@ -135,6 +135,9 @@ ConfigNode settled_input(const Experiment& experiment, const ParallelPlan& plan)
   if (!experiment.backends.empty()) {
     writer.field("backends", backends_node(experiment));
   }
+  if (!experiment.uncarried_savings.empty()) {
+    writer.field(kUncarriedSavings, uncarried_savings_node(experiment.uncarried_savings));
+  }
   return writer.take();
 }
 
