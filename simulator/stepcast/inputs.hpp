@@ -203,8 +203,9 @@ struct DiagnoseSettings {
 
 struct ValidateSettings {
   // What is printed: errors by group; those of held-out runs as hardware_profiles/accuracy.json;
-  // what the plan predicted to be the fastest reaches; ratios of two GPUs on the same work.
-  enum class Of { kErrors, kAccuracy, kRegret, kSkuRatios };
+  // the measured runs as hardware_profiles/published_runs.json; what the plan predicted to be the
+  // fastest reaches; ratios of two GPUs on the same work.
+  enum class Of { kErrors, kAccuracy, kPublished, kRegret, kSkuRatios };
 
   std::vector<std::string> files;  // JSON lines, CSV and profiler traces
   std::vector<Assignment> backends{};

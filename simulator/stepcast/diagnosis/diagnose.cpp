@@ -2,13 +2,12 @@
 #include "stepcast/diagnosis/diagnose.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/diagnosis/cause_changes.hpp"
@@ -31,17 +30,7 @@ std::string settings_text(const KeySettings& settings) {
                    [](const auto& entry) { return entry.first + "=" + entry.second; });
 }
 
-// To four significant digits, as a setting is written.
-double rounded(double size) {
-  constexpr int kDigits = 4;
-  constexpr std::size_t kLongest = 32;
-  std::array<char, kLongest> text{};
-  const std::to_chars_result written = std::to_chars(text.data(), text.data() + text.size(), size,
-                                                     std::chars_format::scientific, kDigits - 1);
-  double value = size;
-  std::from_chars(text.data(), written.ptr, value);
-  return value;
-}
+constexpr int kSizeDigits = 4;  // as a setting is written
 
 // A form with its fit, before forms are held against each other.
 struct Candidate {
@@ -195,7 +184,7 @@ class Diagnoser {
           change.sized->range, [&](double size) { return residuals_with(with(size)); },
           errors_.own);
     }
-    const double size = fit ? rounded(fit->size) : 0.0;
+    const double size = fit ? rounded_to(fit->size, kSizeDigits) : 0.0;
     const bool possible = fit.has_value() == change.sized.has_value();
     const std::optional<Figures> figures = possible ? figures_with(with(size)) : std::nullopt;
     if (!figures) {
