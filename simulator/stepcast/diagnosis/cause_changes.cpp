@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 
+#include "stepcast/diagnosis/other_software.hpp"
 #include "stepcast/diagnosis/training_changes.hpp"
 
 namespace stepcast {
@@ -48,11 +49,12 @@ class Changes {
  private:
   void add(Cause cause, std::string form, KeySettings settings) {
     if (!settings.empty()) {
-      found_.push_back({cause, std::move(form), std::move(settings), std::nullopt});
+      found_.push_back(
+          {cause, std::move(form), std::move(settings), std::nullopt, SeenBy::kEveryRank});
     }
   }
   void add_sized(Cause cause, std::string form, SizedForm sized) {
-    found_.push_back({cause, std::move(form), {}, std::move(sized)});
+    found_.push_back({cause, std::move(form), {}, std::move(sized), SeenBy::kEveryRank});
   }
   void add_links() {
     const ScaleOutSpec& nics = e_.cluster.device.scale_out;
@@ -264,13 +266,12 @@ class Changes {
                  return {{"cluster.scale.matrix_rate", number(scale.matrix_rate / size)},
                          {"cluster.scale.hbm_bandwidth", number(scale.hbm_bandwidth / size)}};
                }});
+    found_.back().seen_by = SeenBy::kOneRank;
   }
 
   void add_software() {
-    const ConfigNode* written = tree_.find("software");
-    const bool is_mapping = written != nullptr && written->kind == ConfigNode::Kind::kMapping;
     for (const std::string& other : software_) {
-      add(Cause::kSoftwareVersion, other, {{is_mapping ? "software.base" : "software", other}});
+      add(Cause::kSoftwareVersion, other, software_settings(tree_, other));
     }
   }
 
@@ -282,20 +283,6 @@ class Changes {
 };
 
 }  // namespace
-
-std::vector<std::string> other_releases(const Experiment& experiment, const DataRoot& data) {
-  const SoftwareSpec& own = experiment.software_base;
-  std::vector<std::string> others;
-  if (own.span.family.empty()) {
-    return others;
-  }
-  for (const SoftwareRelease& release : releases_of(own.span.family, data)) {
-    if (release.span.since != own.span.since) {  // sets of a family never begin on one day
-      others.push_back(release.name);
-    }
-  }
-  return others;
-}
 
 std::vector<CauseChange> changes_of(const DiagnosedExperiment& run) { return Changes(run).all(); }
 

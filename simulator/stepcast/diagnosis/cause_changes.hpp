@@ -53,11 +53,15 @@ struct SizedForm {
   std::function<KeySettings(double size)> settings;
 };
 
+// Where a cause shows: on every rank alike, or on one, for which all others wait.
+enum class SeenBy { kEveryRank, kOneRank };
+
 struct CauseChange {
   Cause cause = Cause::kLinkBetweenNodes;
   std::string form;
   KeySettings settings;            // of a form that is there or not
   std::optional<SizedForm> sized;  // else
+  SeenBy seen_by = SeenBy::kEveryRank;
 
   [[nodiscard]] KeySettings at(double size) const {
     return sized ? sized->settings(size) : settings;
@@ -71,9 +75,6 @@ struct DiagnosedExperiment {
   // Other software sets that the run may have had, by their names.
   std::vector<std::string> software;
 };
-
-// Software sets that describe the framework of the experiment at another time.
-std::vector<std::string> other_releases(const Experiment& experiment, const DataRoot& data);
 
 // Those that say something else than the experiment does; some of them its readers may refuse.
 std::vector<CauseChange> changes_of(const DiagnosedExperiment& run);
