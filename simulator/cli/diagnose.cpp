@@ -28,6 +28,7 @@ int run_diagnose(const DiagnoseOptions& options, const GlobalOptions& global) {
                                {"memory", "--memory"},
                                {"point", "--point"},
                                {"traces", "--trace"},
+                               {"page", "--html"},
                                {"out_of_memory", "--out-of-memory"},
                                {"tried", "--tried"}},
                               [&] {
@@ -68,6 +69,7 @@ void add_diagnose(CLI::App& program, const GlobalOptions& global, Run& run) {
                     "instead: what stands at the peak, and what each setting would save");
   command->add_option("--tried", given.tried, "what the request asked for that failed, 2GiB");
   add_output_options(*command, options->output, {"text", "json", "csv"});
+  add_page_option(*command, options->output);
   on_choice(*command, run, [options, &global] { return run_diagnose(*options, global); });
 }
 

@@ -91,6 +91,8 @@ for key in savings what settings in_use_bytes saved_bytes pace probability; do
 done
 exits 2 "$run" --out-of-memory --step 13s
 says '^--out-of-memory: error: is of a run that was not measured'
+exits 2 "$run" --out-of-memory --html "$made/page.html"
+says '^--html: error: is of a run that was measured'
 exits 2 "$run" --step 13s --tried 2GiB
 says '^--tried 2GiB: error: is of a run that is out of memory'
 exits 2 "$run" --out-of-memory --tried 2

@@ -169,7 +169,7 @@ std::optional<Bytes> tried_of(const DiagnoseSettings& settings) {
 }
 
 // Nothing that is measured says more of a run that did not run.
-void check_out_of_memory(const DiagnoseSettings& settings) {
+void check_out_of_memory(const DiagnoseSettings& settings, const ReportForm& form) {
   Diagnostics diagnostics;
   if (!settings.tried.empty() && !settings.out_of_memory) {
     diagnostics.error({"tried " + settings.tried, 0, 0},
@@ -180,6 +180,11 @@ void check_out_of_memory(const DiagnoseSettings& settings) {
   if (settings.out_of_memory && measured) {
     diagnostics.error({"out_of_memory", 0, 0},
                       "is of a run that was not measured; leave the figures and traces out");
+  }
+  if (settings.out_of_memory && form.page) {
+    diagnostics.error({"page", 0, 0},
+                      "is of a run that was measured; stepcast memory has what a plan needs, and "
+                      "stepcast project --html its page");
   }
   diagnostics.throw_if_any();
 }
@@ -198,7 +203,7 @@ Report Simulator::diagnose_report(const ExperimentSource& experiment,
                                   const DiagnoseSettings& settings, const ReportForm& form) const {
   return answer_of([&] {
     const DataRoot data{data_};
-    check_out_of_memory(settings);
+    check_out_of_memory(settings, form);
     std::vector<MeasuredPoint> points =
         settings.out_of_memory ? std::vector<MeasuredPoint>{} : points_of(settings);
     const ExperimentTree tree = tree_of(experiment, data);
@@ -218,8 +223,10 @@ Report Simulator::diagnose_report(const ExperimentSource& experiment,
     if (d.projection.priced) {
       add_what_could_be(VariedRun(tree, job.experiment, profiles, job.cost), data, d);
     }
-    return report_of(form, {d.projection.priced, [&] { return to_text(d); },
-                            [&] { return to_json(d); }, [&] { return to_csv(d); }});
+    return report_of(form,
+                     {d.projection.priced, [&] { return to_text(d); }, [&] { return to_json(d); },
+                      [&] { return to_csv(d); }},
+                     {PageKind::kDiagnosis, page_title(d.projection) + ": diagnosis of a run"});
   });
 }
 
