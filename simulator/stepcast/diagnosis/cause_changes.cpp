@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "stepcast/diagnosis/other_software.hpp"
 #include "stepcast/diagnosis/training_changes.hpp"
@@ -43,6 +44,7 @@ class Changes {
     add_clock();
     add_slow_rank();
     add_software();
+    add_documents();
     return std::move(found_);
   }
 
@@ -272,6 +274,24 @@ class Changes {
   void add_software() {
     for (const std::string& other : software_) {
       add(Cause::kSoftwareVersion, other, software_settings(tree_, other));
+    }
+  }
+
+  void add_documents() {
+    const Documents& documents = e_.training.documents;
+    const std::int64_t sequence = e_.training.sequence_length;
+    const bool shortened = shortens(documents, sequence);
+    if (shortened && e_.software.keeps_documents_apart()) {
+      const SizeRange tokens{static_cast<double>(documents.length), static_cast<double>(sequence)};
+      add_sized(Cause::kDocumentsOrPadding, "mean length of documents",
+                {"tokens", tokens, [](double size) -> KeySettings {
+                   return {{"training.documents.length", std::to_string(std::llround(size))}};
+                 }});
+    }
+    // Such a mask costs the same whatever it masks.
+    if (!shortened && e_.software.masks_by_tensor && sequence > 1) {
+      add(Cause::kDocumentsOrPadding, "a mask as a tensor",
+          {{"training.documents", "{length: " + std::to_string(sequence / 2) + "}"}});
     }
   }
 

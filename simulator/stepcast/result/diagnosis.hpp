@@ -33,10 +33,11 @@ enum class Cause {
   kClockOrPower,
   kSlowRank,
   kSoftwareVersion,
+  kDocumentsOrPadding,
   kFigureConvention,
 };
 template <>
-inline constexpr std::array<std::string_view, 15> kNamesOf<Cause> = {"link_between_nodes",
+inline constexpr std::array<std::string_view, 16> kNamesOf<Cause> = {"link_between_nodes",
                                                                      "link_within_node",
                                                                      "message_latency",
                                                                      "overlap_off",
@@ -50,6 +51,7 @@ inline constexpr std::array<std::string_view, 15> kNamesOf<Cause> = {"link_betwe
                                                                      "clock_or_power",
                                                                      "slow_rank",
                                                                      "software_version",
+                                                                     "documents_or_padding",
                                                                      "figure_convention"};
 
 // Keys of an experiment and their values, as --set takes them: {"cluster.nic_rate", "3 GB/s"}.

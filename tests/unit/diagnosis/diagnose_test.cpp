@@ -91,6 +91,46 @@ TEST_CASE("a slow network is found from three points, with its rate", "[unit]") 
   CHECK(d.causes.front().meets);
 }
 
+TEST_CASE("documents that are longer than was said are found, with their length", "[unit]") {
+  Bench bench(
+      "model: llama3.1_8b\n"
+      "cluster: {gpu: h100_sxm, nodes: 1}\n"
+      "training: {sequence_length: 32768, micro_batch_size: 1, global_batch_size: 8, recompute: "
+      "full, documents: {length: 1024}}\n"
+      "plan: {fsdp: 8}\n"
+      "software: {base: torchtitan, attention: flex}\n");
+  const Diagnosis d =
+      bench.diagnosed({bench.measured({}, {{"training.documents.length", "16384"}})});
+  const CauseFit* fit = fit_of(d, Cause::kDocumentsOrPadding);
+  REQUIRE(fit != nullptr);
+  CHECK(fit->meets);
+  CHECK(*fit->size == Approx(16384.0).epsilon(0.02));
+  CHECK(fit->unit == "tokens");
+}
+
+TEST_CASE("a mask as a tensor is offered of software that makes one", "[unit]") {
+  const auto run_of = [](const std::string& software) {
+    return "model: llama3.1_8b\n"
+           "cluster: {gpu: h100_sxm, nodes: 1}\n"
+           "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 8}\n"
+           "plan: {fsdp: 8}\n"
+           "software: " +
+           software + "\n";
+  };
+  Bench trainer(run_of("huggingface"));
+  const CauseChange* mask = nullptr;
+  const std::vector<CauseChange> changes = trainer.changes();
+  for (const CauseChange& change : changes) {
+    mask = change.cause == Cause::kDocumentsOrPadding ? &change : mask;
+  }
+  REQUIRE(mask != nullptr);
+  CHECK(mask->settings == KeySettings{{"training.documents", "{length: 2048}"}});
+  CHECK(trainer.projected(mask->settings).time.step > trainer.projected({}).time.step);
+  Bench compiled(run_of("torchtitan"));
+  CHECK(std::ranges::count(compiled.changes(), Cause::kDocumentsOrPadding, &CauseChange::cause) ==
+        0);
+}
+
 // A step in four parts, as the breakdown of a projection has them; it waits for no other rank.
 std::vector<Seconds> parts_of_step(const Variant& variant) {
   const TimeBreakdown& time = variant.projection.time.breakdown;
