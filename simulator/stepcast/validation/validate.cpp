@@ -139,11 +139,8 @@ PublishedRun published_run(const MeasuredRun& run, const MeasuredQuantity& quant
   return published;
 }
 
-// The rows of one run; `row` says which file and row it is.
-std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
-                                   const RunPrediction& prediction) {
-  const Projection& projection = prediction.projection();
-  std::vector<ValidationRow> rows;
+// What all rows of a run have alike.
+void describe_run(const MeasuredRun& run, const Projection& projection, ValidationRow& row) {
   row.gpu = run.gpu;
   row.group = run.group;
   row.skipped = run.skipped;
@@ -156,6 +153,14 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
   if (has_comparison(run) && !projection.priced) {
     row.skipped = "plan refused: " + text_list(projection.reasons, "; ");
   }
+}
+
+// The rows of one run; `row` says which file and row it is.
+std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
+                                   const RunPrediction& prediction) {
+  const Projection& projection = prediction.projection();
+  std::vector<ValidationRow> rows;
+  describe_run(run, projection, row);
   if (run.quantities.empty()) {
     row.skipped = row.skipped.empty() ? "input missing: no tokens/s or step time" : row.skipped;
     rows.push_back(row);
