@@ -461,6 +461,10 @@ struct SoftwareSpec {
 // Throws ConfigError with all of its problems.
 SoftwareSpec load_software(const std::filesystem::path& file, const std::filesystem::path& folder);
 
+// The sets that a set of `folder` says itself to be on top of, the nearest first; none of a name
+// that the folder does not have.
+std::vector<std::string> bases_of(const std::string& name, const std::filesystem::path& folder);
+
 // The run that recipes are asked for.
 struct RecipeSubject {
   std::string_view model;

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Rewrites hardware_profiles/published_runs.json, the measured runs that a diagnosis stands beside, from a release build
+# and the shipped measurements. With --check it only says whether the file is up to date.
+# Usage: update_published_runs.sh [--check] [STEPCAST]
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=scripts/measured_runs.sh
+source "$root/scripts/measured_runs.sh"
+check=false
+if [ "${1:-}" = --check ]; then
+  check=true
+  shift
+fi
+stepcast=${1:-$root/build/release/bin/stepcast}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+made="$folder/published_runs.json"
+copy_measured_runs "$root" "$folder"
+cd "$folder"
+"$stepcast" validate "${measured_runs[@]}" --format published >"$made"
+if $check; then
+  cmp -s "$root/hardware_profiles/published_runs.json" "$made" ||
+    { echo "hardware_profiles/published_runs.json is out of date: run scripts/update_published_runs.sh" >&2; exit 1; }
+else
+  cat "$made" >"$root/hardware_profiles/published_runs.json"
+fi
