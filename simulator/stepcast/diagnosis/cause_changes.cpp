@@ -232,13 +232,13 @@ class Changes {
 
   void add_offload() {
     if (!e_.training.optimizer.offload) {
-      add(Cause::kOffload, "offload of the optimizer", optimizer_offload_settings(tree_));
+      add(Cause::kOffload, "of the optimizer", optimizer_offload_settings(tree_));
     }
     if (!e_.training.offload.parameters) {
-      add(Cause::kOffload, "offload of parameters", {{"training.offload.parameters", "true"}});
+      add(Cause::kOffload, "of parameters", {{"training.offload.parameters", "true"}});
     }
     if (!e_.training.offload.activations) {
-      add(Cause::kOffload, "offload of activations",
+      add(Cause::kOffload, "of activations",
           {{"training.offload.activations", "{overlap: false}"}});
     }
   }

@@ -12,7 +12,8 @@ namespace {
 // environment variables; PyTorch's torch.nn.attention, its notes on torch.compile and on CUDA's
 // environment variables; Megatron-LM's arguments.
 constexpr auto kLinkBetweenNodes = std::to_array<std::string_view>({
-    "NCCL_DEBUG=INFO: 'Using network Socket' or 'NET/Socket' is TCP, 'NET/IB' RDMA; it lists the "
+    "NCCL_DEBUG=INFO: 'Using network Socket' or 'NET/Socket' is TCP, 'NET/IB' RDMA, 'NET/OFI' EFA; "
+    "it lists the "
     "NICs that it uses",
     "NCCL_IB_DISABLE, NCCL_SOCKET_IFNAME, NCCL_IB_HCA: what switches RDMA off or leaves NICs out",
     "all_reduce_perf of nccl-tests or rccl-tests over the same nodes: its bus bandwidth",

@@ -37,7 +37,7 @@ std::string size_text(const CauseFit& fit) {
     return fit.form;
   }
   constexpr int kDigits = 3;
-  return (fit.at_bound ? "beyond " : "") + significant(*fit.size, kDigits) + " " + fit.unit;
+  return significant(*fit.size, kDigits) + " " + fit.unit + (fit.at_bound ? ", the bound" : "");
 }
 
 Value checks_of(const CauseFit& fit) {
@@ -231,9 +231,9 @@ std::string causes_text(const Diagnosis& d) {
   if (d.causes.empty()) {
     return d.pace == Pace::kAsExpected && d.trace ? "\nNothing to explain: no cause is nearer to "
                                                     "the figures and the trace than none.\n"
-           : d.pace == Pace::kAsExpected
-               ? "\nNothing to explain: no figure is off by more than the noise of a measurement.\n"
-               : "\nNo cause that has a key explains it.\n";
+           : d.pace == Pace::kAsExpected ? "\nNothing to explain: the figures are as near as those "
+                                           "of other runs usually are.\n"
+                                         : "\nNo cause that has a key explains it.\n";
   }
   std::vector<TextTable::Column> titles = kFits.titles("title score meets size_text gain");
   titles.push_back({"explains"});
