@@ -18,7 +18,15 @@ trap 'rm -rf "$folder"' EXIT
 made="$folder/published_runs.json"
 copy_measured_runs "$root" "$folder"
 cd "$folder"
-"$stepcast" validate "${measured_runs[@]}" --format published >"$made"
+# Steps that were measured for stepcast are no runs of others.
+others=()
+for file in "${measured_runs[@]}"; do
+  case $file in
+    h200_steps.jsonl | routed_steps.jsonl | pair_steps.jsonl | mixer_steps.jsonl) ;;
+    *) others+=("$file") ;;
+  esac
+done
+"$stepcast" validate "${others[@]}" --format published >"$made"
 if $check; then
   cmp -s "$root/hardware_profiles/published_runs.json" "$made" ||
     { echo "hardware_profiles/published_runs.json is out of date: run scripts/update_published_runs.sh" >&2; exit 1; }

@@ -56,6 +56,9 @@ class WordReader {
     read_effect();
     if (const ConfigNode* const part = reader_.take("saves")) {
       word_.saves = reader_.choice<MemoryPart>("saves", *part, enum_names<MemoryPart>());
+      if (word_.effect != WordEffect::kChangesResult) {
+        reader_.error("saves", "stands beside 'changes the result: WHY' alone; leave it out");
+      }
     }
     reader_.finish();
     return std::move(word_);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simulator::diagnose_report(): why a run is slower than its projection.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "importers/csv_rows.hpp"
@@ -8,6 +9,7 @@
 #include "stepcast/api/job.hpp"
 #include "stepcast/api/report_forms.hpp"
 #include "stepcast/base/each_of.hpp"
+#include "stepcast/base/units_text.hpp"
 #include "stepcast/diagnosis/diagnose.hpp"
 #include "stepcast/diagnosis/fastest_way.hpp"
 #include "stepcast/diagnosis/measured_figure.hpp"
@@ -197,6 +199,22 @@ Report memory_report_of(const ExperimentTree& tree, const Job& job, ProfileCache
                           [&] { return to_json(d); }, [&] { return to_csv(d); }});
 }
 
+// A figure of the experiment itself and a trace of it must be of steps alike.
+void doubt_contradictions(Diagnosis& d) {
+  constexpr double kAlike = 1.1;
+  const Seconds step = d.projection.time.step;
+  if (!d.trace || !d.projection.priced || !d.points.front().settings.empty()) {
+    return;
+  }
+  const Seconds told = (1.0 / d.pace_ratio) * step;
+  const double apart = std::max(told / d.trace->step, d.trace->step / told);
+  if (apart > kAlike) {
+    d.trace->doubts.push_back("the measured figure stands for a step of " + readable(told) +
+                              ", the trace has one of " + readable(d.trace->step) +
+                              ": give figures of one run");
+  }
+}
+
 }  // namespace
 
 Report Simulator::diagnose_report(const ExperimentSource& experiment,
@@ -220,6 +238,7 @@ Report Simulator::diagnose_report(const ExperimentSource& experiment,
     Diagnosis d = diagnose({tree, job.experiment, std::move(points),
                             expected_error(load_accuracy(data), job.experiment), std::move(trace)},
                            profiles, job.cost);
+    doubt_contradictions(d);
     if (d.projection.priced) {
       add_what_could_be(VariedRun(tree, job.experiment, profiles, job.cost), data, d);
     }

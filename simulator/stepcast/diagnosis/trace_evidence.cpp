@@ -23,8 +23,9 @@ double log_evidence(const TracedStep& trace, std::span<const Seconds> projected)
   constexpr double kDegrees = 4.0;
   double sum = 0.0;
   for (std::size_t k = 0; k < projected.size(); ++k) {
-    const double z = (trace.parts[k].measured - projected[k]) / deviation(trace, projected[k]);
-    sum -= 0.5 * (kDegrees + 1.0) * std::log1p(z * z / kDegrees);
+    const Seconds scale = deviation(trace, projected[k]);
+    const double z = (trace.parts[k].measured - projected[k]) / scale;
+    sum -= 0.5 * (kDegrees + 1.0) * std::log1p(z * z / kDegrees) + std::log(scale / trace.step);
   }
   return sum;
 }

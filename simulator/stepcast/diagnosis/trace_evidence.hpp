@@ -5,10 +5,9 @@
 //   m_k        part k of the step as traced: device time of a kind of work without waiting, the
 //              time that waits for other ranks, idle time
 //   p_k        the same, projected with the cause
-//   s_k      = hypot(3 % of the traced step, 20 % of p_k): the clock of a profiled step, and our
-//   own
-//              error of a single kind of work
-//   evidence = product over k of (1 + (m_k - p_k)^2 / (4 s_k^2))^(-5/2)
+//   s_k      = hypot(3 % of the traced step, 20 % of p_k): the clock of a profiled step, and the
+//              error of one kind of work
+//   evidence = product over k of (1 + (m_k - p_k)^2 / (4 s_k^2))^(-5/2) / s_k
 //
 // Student's t with four degrees of freedom, so that a single part about which we are wrong does not
 // decide alone. The 20 %: of 82 parts of a twentieth of a step or more, in 17 traced steps whose
@@ -17,6 +16,7 @@
 // they wait. The likelier side counts.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 #include <vector>

@@ -10,6 +10,7 @@
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/json_node.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 
 namespace stepcast {
 namespace {
@@ -81,6 +82,10 @@ std::vector<PublishedRun> load_published_runs(const DataRoot& data) {
   MappingReader top(*root, "", diagnostics);
   top.required_text("source");
   if (const ConfigNode* runs = top.take_required("runs"); runs != nullptr) {
+    if (runs->kind != ConfigNode::Kind::kSequence) {
+      top.error("runs",
+                "must be a list of runs; write it anew with scripts/update_published_runs.sh");
+    }
     std::size_t place = 0;
     for (const ConfigNode& run : runs->items) {
       known.push_back(read_run(MappingReader(run, "runs." + std::to_string(++place), diagnostics)));

@@ -130,7 +130,8 @@ inline constexpr auto kBeside = std::to_array<Constant<Beside>>(
       "asks for nothing of HBM",
       &Beside::ring},
      {"exchange", "", kSlowdown, kByHand,
-      "the same of an all-to-all, of messages and of an exchange of tokens", &Beside::exchange},
+      "the same of an all-to-all between two ranks, of messages and of an exchange of tokens",
+      &Beside::exchange},
      {"own_at_clock", "", kTimesOwn, kByHand,
       "share of a collective's time that passes at the clock of the units, over the share of its "
       "bytes that a rank copies for itself",

@@ -15,7 +15,7 @@ bool wraps_lone_experts(const ExpansionContext& context) {
 
 // Without layers in a loop, which reduces all of a layer at once.
 bool has_expert_groups(const ExpansionContext& context) {
-  return context.plan.ep > 1 && context.plan.expert_shards() > 1 &&
+  return gathers_layers(context) && context.plan.ep > 1 && context.plan.expert_shards() > 1 &&
          !context.software.memory.scans_layers;
 }
 
@@ -35,6 +35,10 @@ Bytes on_the_way(const ExpansionContext& context) {
 bool gathers_layers(const ExpansionContext& context) {
   return context.plan.zero == 3 &&
          (context.plan.replicas() > 1 || context.training.offload.parameters);
+}
+
+bool sums_full_gradients(const ExpansionContext& context) {
+  return gathers_layers(context) && !context.plan.fsdp_reshard && context.plan.micro_batches > 1;
 }
 
 Bytes gathered_unit(const ExpansionContext& context, const LocalParameters& layer) {

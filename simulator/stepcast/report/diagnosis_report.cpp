@@ -184,7 +184,7 @@ std::string way_text(const std::optional<FastestWay>& way, const std::string& ti
 
 std::string could_be_text(const Diagnosis& d) {
   return way_text(d.best_plan, "best plan", "plans") +
-         way_text(d.best_software, "best software", "sets of its framework") +
+         way_text(d.best_software, "best software", "sets of its family and beneath it") +
          published_to_text(d.published);
 }
 
@@ -300,7 +300,7 @@ Value cause_json(const Diagnosis& d, const CauseFit& fit, const std::vector<Figu
   Value json = kFits.json("cause form key settings size unit at_bound meets score", fit);
   json["explains"] = kFigures.json_rows(kFigureMembers, rows_of(d, projected));
   kFits.add("checks gain", fit, json);
-  if (d.trace) {
+  if (d.trace && !fit.traced.empty()) {
     json["moves"] = kMoves.json_rows(moved_parts(*d.trace, fit));
   }
   return json;

@@ -209,9 +209,10 @@ std::string saved_lines(const SavedLayer& layer) {
 // What the file that was imported lowers and memory counts whole.
 std::string uncounted_lines(const Projection& p) {
   return text_list(p.uncounted_savings, "", [](const UncountedSaving& uncounted) {
-    return "  not counted: " + uncounted.saving.setting + ", which lowers " +
-           std::string(name(uncounted.saving.of)) + " by " + readable(uncounted.most) +
-           " at most\n";
+    const std::string what(name(uncounted.saving.of));
+    return "  not counted: " + uncounted.saving.setting + ", which lowers " + what +
+           (uncounted.most > Bytes{} ? " by " + readable(uncounted.most) + " at most\n"
+                                     : ", of which nothing is held at the peak\n");
   });
 }
 
