@@ -23,9 +23,11 @@ TracedStep traced() {
 
 TEST_CASE("the evidence of a traced step is Student's t of each part", "[unit]") {
   TracedStep trace{"", Seconds(1.0), {{"gemm", Seconds(0.4), Seconds(0.4), false}}, {}};
-  CHECK(log_evidence(trace, std::vector<Seconds>{Seconds(0.4)}) == Approx(0.0));
-  // s = hypot(0.03, 0.2 * 0.2) = 0.05, so that z = 4: ln of (1 + 16 / 4)^(-5/2)
-  CHECK(log_evidence(trace, std::vector<Seconds>{Seconds(0.2)}) == Approx(-2.5 * std::log(5.0)));
+  CHECK(log_evidence(trace, std::vector<Seconds>{Seconds(0.4)}) ==
+        Approx(-std::log(std::hypot(0.03, 0.08))));
+  // s = hypot(0.03, 0.2 * 0.2) = 0.05, so that z = 4: ln of (1 + 16 / 4)^(-5/2) / s
+  CHECK(log_evidence(trace, std::vector<Seconds>{Seconds(0.2)}) ==
+        Approx(-2.5 * std::log(5.0) - std::log(0.05)));
 }
 
 TEST_CASE("a part is told by what the trace has of it beside the projection", "[unit]") {

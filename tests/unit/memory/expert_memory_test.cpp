@@ -232,7 +232,8 @@ TEST_CASE("a first layer's backward does not hold its own gradients yet", "[unit
 }
 
 // Four dense layers before the experts: what is gathered beside the first layer of experts is its
-// own and a dense one, and the gradients of all of these are still to come.
+// own and a dense one, beside the first dense layer the embedding, and the gradients of all of
+// these are still to come.
 TEST_CASE("a first layer with experts lends nothing of the dense layers before it", "[unit]") {
   Sample sample = exchanging_sample(1);
   sample.model.layers = 6;
@@ -248,7 +249,7 @@ TEST_CASE("a first layer with experts lends nothing of the dense layers before i
   const std::vector<FirstLayer> first = first_layers(sample.context(), stage);
   const LocalParameters& dense = stage.layers[0].parameters;
   const LocalParameters& experts = stage.layers[1].parameters;
-  CHECK(first[0].gathered == Bytes(2.0 * 2.0 * dense.total()));
+  CHECK(first[0].gathered == Bytes(2.0 * (dense.total() + stage.embedding.total())));
   CHECK(first[1].gathered == Bytes(2.0 * (dense.total() + experts.total())));
   CHECK(first[0].kept == Bytes{});
   CHECK(first[1].kept == 4.0 * total(stage.layers[0].ops->kept));
