@@ -7,17 +7,6 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=scripts/measured_runs.sh
 source "$root/scripts/measured_runs.sh"
-check=false
-if [ "${1:-}" = --check ]; then
-  check=true
-  shift
-fi
-stepcast=${1:-$root/build/release/bin/stepcast}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-made="$folder/published_runs.json"
-copy_measured_runs "$root" "$folder"
-cd "$folder"
 # Steps that were measured for stepcast are no runs of others.
 others=()
 for file in "${measured_runs[@]}"; do
@@ -26,10 +15,4 @@ for file in "${measured_runs[@]}"; do
     *) others+=("$file") ;;
   esac
 done
-"$stepcast" validate "${others[@]}" --format published >"$made"
-if $check; then
-  cmp -s "$root/hardware_profiles/published_runs.json" "$made" ||
-    { echo "hardware_profiles/published_runs.json is out of date: run scripts/update_published_runs.sh" >&2; exit 1; }
-else
-  cat "$made" >"$root/hardware_profiles/published_runs.json"
-fi
+report_of_runs "$root" published_runs published update_published_runs.sh others "$@"

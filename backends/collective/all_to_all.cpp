@@ -8,9 +8,9 @@
 // The price is that (g - 1)/g of what leaves passes over the scale-up links too.
 //
 // The rank that receives most gets what it has above the mean when its own sends are through, so
-// that its links carry one direction alone, at their wire rate. By all-to-alls of 16 MiB and more
-// with 1.5 to 3 times the mean on four H200 (tests/validation/four_collectives.jsonl) in graphs 12
-// % too fast to 10 too slow, where the rate of both directions would be up to 35 % too slow.
+// that its links carry one direction alone, at their wire rate. All-to-alls of 16 MiB and more with
+// 1.5 to 3 times the mean, in graphs on four H200 (tests/validation/four_collectives.jsonl), come
+// out between 12 % too fast and 10 % too slow; at the rate of both directions up to 35 % too slow.
 #include <algorithm>
 
 #include "backends/collective/collective_time.hpp"

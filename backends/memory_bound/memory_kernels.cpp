@@ -147,6 +147,8 @@ constexpr KernelPasses kEagerRope = {
 // PyTorch, and back to 16 bits.
 constexpr KernelPasses kCompiledComplexRope =
     both(times(2, stream(1.5)), times(2, stream(2)), times(2, stream(1.5)));
+// The first cast takes 4.3 to 5.7 ps a value where a plain pass over an index takes 2.8 (traces of
+// Llama 3 8B on H100 and DeepSeek-V3 16B on H200).
 constexpr KernelPasses kEagerComplexRope =
     both(times(2, indexed(1.5, 0.8)), times(2, stream(2)), times(2, stream(1.5)));
 // The join that follows reads fp32.

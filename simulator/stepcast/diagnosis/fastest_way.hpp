@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an experiment could be on the GPUs that it has: with the best plan, and with the best of the
-// software sets that describe its framework.
+// software sets of its family and beneath its own set, which may be of another framework.
 //
 // The plan is the one that climbs reach from the experiment's own and from the usual ones
 // (plan_climb.hpp), of 20,000 plans at most, a second or two on one core: likely the best one, and
