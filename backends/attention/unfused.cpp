@@ -6,8 +6,10 @@
 namespace stepcast {
 
 double unfused_passes(const Attention& op, const UnfusedAttentionConstants& constants) {
+  const bool eager = op.scores == Implementation::kEager;
   const UnfusedPasses& passes = op.sinks     ? constants.sinks
                                 : op.dropout ? constants.dropout
+                                : eager      ? constants.eager
                                              : constants.plain;
   return op.direction == Direction::kForward ? passes.forward : passes.backward;
 }

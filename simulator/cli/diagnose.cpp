@@ -54,7 +54,8 @@ void add_diagnose(CLI::App& program, const GlobalOptions& global, Run& run) {
   command->add_option("--tflops", given.tflops, "instead: TFLOP/s of the model of one GPU, 120");
   command->add_option("--mfu", given.mfu, "instead: MFU in per cent, 9.8");
   command->add_option("--memory", given.memory,
-                      "and the most that a GPU's allocator gave out, 43.5GiB");
+                      "and the most that a GPU's allocator gave out, 43.5GiB, or held, '43.5GiB "
+                      "reserved'");
   add_repeatable(
       *command, "--point", given.points,
       "and of the same with other settings, plan.tp=2:1.93s; one cause must explain all");

@@ -234,8 +234,8 @@ void pack_questions(Record& training, Record& assumed) {
 // NVIDIA's recipes fine-tune on the data set that they adapt on; how long others' documents are is
 // not known, and they count as long as their sequence.
 void settle_packing(StatedObject& row, Record& training, Record& assumed) {
-  const FrameworkFamily family = software_for(row.object("train").text("framework")).family();
-  if (family == FrameworkFamily::kNemo || family == FrameworkFamily::kMegatronBridge) {
+  const SourceFamily family = software_for(row.object("train").text("framework")).family();
+  if (family == SourceFamily::kNemo || family == SourceFamily::kMegatronBridge) {
     pack_questions(training, assumed);
   } else {
     assumed.push_back("training.documents: each as long as its sequence, none is stated");

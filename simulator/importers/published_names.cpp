@@ -138,19 +138,19 @@ constexpr std::array<std::string_view, 7> kReinforcement = {
 // The first whose beginning a set's name has.
 struct SetFamily {
   std::string_view beginning;
-  FrameworkFamily family;
+  SourceFamily family;
 };
 constexpr std::array kFamilies = {
-    SetFamily{"torchtitan", FrameworkFamily::kTorchtitan},
-    SetFamily{"pytorch", FrameworkFamily::kPytorch},
-    SetFamily{"primus", FrameworkFamily::kPrimus},
-    SetFamily{"nemo_automodel", FrameworkFamily::kOther},
-    SetFamily{"nemo", FrameworkFamily::kNemo},
-    SetFamily{"megatron_bridge", FrameworkFamily::kMegatronBridge},
-    SetFamily{"megatron", FrameworkFamily::kMegatron},
-    SetFamily{"maxtext", FrameworkFamily::kMaxtext},
-    SetFamily{"mlperf", FrameworkFamily::kMlperf},
-    SetFamily{"huggingface", FrameworkFamily::kHuggingFace},
+    SetFamily{"torchtitan", SourceFamily::kTorchtitan},
+    SetFamily{"pytorch", SourceFamily::kPytorch},
+    SetFamily{"primus", SourceFamily::kPrimus},
+    SetFamily{"nemo_automodel", SourceFamily::kOther},
+    SetFamily{"nemo", SourceFamily::kNemo},
+    SetFamily{"megatron_bridge", SourceFamily::kMegatronBridge},
+    SetFamily{"megatron", SourceFamily::kMegatron},
+    SetFamily{"maxtext", SourceFamily::kMaxtext},
+    SetFamily{"mlperf", SourceFamily::kMlperf},
+    SetFamily{"huggingface", SourceFamily::kHuggingFace},
 };
 
 // What stands before the first parenthesis, and inside it.
@@ -236,11 +236,11 @@ constexpr auto kPublishers = std::to_array<Publisher>({
 
 }  // namespace
 
-FrameworkFamily family_of(std::string_view software) {
+SourceFamily family_of(std::string_view software) {
   const auto* const known = std::ranges::find_if(kFamilies, [software](const SetFamily& family) {
     return software.starts_with(family.beginning);
   });
-  return known == kFamilies.end() ? FrameworkFamily::kOther : known->family;
+  return known == kFamilies.end() ? SourceFamily::kOther : known->family;
 }
 
 std::string model_for(std::string_view published) {

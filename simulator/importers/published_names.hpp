@@ -22,7 +22,7 @@ std::string gpu_for(const std::string& published, ProfileCache& profiles);
 std::string schedule_for(std::string_view published);
 
 // Of the frameworks whose runs need more than a name to find their set.
-enum class FrameworkFamily {
+enum class SourceFamily {
   kOther,
   kTorchtitan,
   kPytorch,
@@ -36,13 +36,13 @@ enum class FrameworkFamily {
 };
 
 // Of a shipped set.
-FrameworkFamily family_of(std::string_view software);
+SourceFamily family_of(std::string_view software);
 
 struct SoftwareName {
   std::string software;  // a shipped set; empty: none describes the framework
   std::string assumed;   // why that set, where it is not the framework's own
 
-  [[nodiscard]] FrameworkFamily family() const { return family_of(software); }
+  [[nodiscard]] SourceFamily family() const { return family_of(software); }
 };
 SoftwareName software_for(std::string_view framework);
 // The set of a framework that runs Hugging Face's Trainer, by itself or with DeepSpeed; empty for

@@ -160,21 +160,21 @@ std::string set_of(const ReportedStack& stack, AttentionKind attention, ProfileC
                      stack.framework + "'"};
   }
   switch (known.family()) {
-    case FrameworkFamily::kTorchtitan:
+    case SourceFamily::kTorchtitan:
       return torchtitan_release(layers_of(named_set(experiment), profiles), stack.month, profiles);
-    case FrameworkFamily::kHuggingFace:
+    case SourceFamily::kHuggingFace:
       return shards_by_zero(experiment) ? "huggingface_deepspeed" : known.software;
-    case FrameworkFamily::kMegatronBridge:
+    case SourceFamily::kMegatronBridge:
       return bridge_container(stack.month, profiles);
-    case FrameworkFamily::kPrimus:
+    case SourceFamily::kPrimus:
       return primus_set(stack.month);
-    case FrameworkFamily::kMegatron:
+    case SourceFamily::kMegatron:
       return host_launched_megatron(attention);
-    case FrameworkFamily::kPytorch:
-    case FrameworkFamily::kNemo:
-    case FrameworkFamily::kMaxtext:
-    case FrameworkFamily::kMlperf:
-    case FrameworkFamily::kOther:
+    case SourceFamily::kPytorch:
+    case SourceFamily::kNemo:
+    case SourceFamily::kMaxtext:
+    case SourceFamily::kMlperf:
+    case SourceFamily::kOther:
       break;
   }
   return known.software;
@@ -209,7 +209,7 @@ ReportedStack reported_stack(const std::string& source, const std::string& frame
 void set_software(const ReportedStack& stack, AttentionKind attention, ProfileCache& profiles,
                   Record& experiment, Record& assumed) {
   RunSoftware software{set_of(stack, attention, profiles, experiment)};
-  if (family_of(software.base) == FrameworkFamily::kHuggingFace) {
+  if (family_of(software.base) == SourceFamily::kHuggingFace) {
     const DeviceSpec& device = profiles.gpu(experiment["cluster"]["gpu"].get<std::string>());
     settle_scaled_attention(device, {0, stack.month}, software, assumed);
   }

@@ -43,7 +43,7 @@ void set_dispatcher(const std::string& stated, bool by_feature, RunSoftware& sof
   // These bring their own kernels. Behind DeepEP alone torchtitan permutes by index_select, masks
   // and scatter_add (distributed/deepep/deepep.py), for which its own rows stand.
   const bool by_torchtitan =
-      dispatcher == "deepep" && family_of(software.base) == FrameworkFamily::kTorchtitan;
+      dispatcher == "deepep" && family_of(software.base) == SourceFamily::kTorchtitan;
   if (dispatcher != "alltoall" && !by_feature && !by_torchtitan) {
     software.changes["permute"] = "fused";
   }

@@ -49,7 +49,7 @@ Record selective(const std::string& text, const std::string& framework, Record& 
       modules.push_back(known.ours);
     }
   }
-  if (modules.empty() && software_for(framework).family() == FrameworkFamily::kTorchtitan) {
+  if (modules.empty() && software_for(framework).family() == SourceFamily::kTorchtitan) {
     assumed.push_back(
         "training.recompute selective_op: torchtitan's default of selective: by operator");
     return {{"recompute", "selective_op"}};
@@ -89,7 +89,7 @@ void add_bus_rates(StatedObject& hardware, RunCluster& cluster) {
 std::optional<Record> by_policy(const std::string& text, const std::string& framework,
                                 const DataRoot& data, Record& assumed) {
   constexpr std::string_view kKey = "remat_policy";
-  if (software_for(framework).family() != FrameworkFamily::kMaxtext) {
+  if (software_for(framework).family() != SourceFamily::kMaxtext) {
     return std::nullopt;
   }
   const FrameworkWords words = maxtext_words(data);
@@ -110,7 +110,7 @@ std::optional<Record> by_policy(const std::string& text, const std::string& fram
 Record recompute_keys(const std::string& published, const std::string& framework,
                       const DataRoot& data, Record& assumed) {
   const std::string text = short_remark(published);
-  if (text.empty() && software_for(framework).family() == FrameworkFamily::kTorchtitan) {
+  if (text.empty() && software_for(framework).family() == SourceFamily::kTorchtitan) {
     assumed.push_back(
         "training.recompute selective_op: torchtitan's default, of which the row says nothing");
     return {{"recompute", "selective_op"}};

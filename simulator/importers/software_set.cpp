@@ -98,36 +98,36 @@ std::string set_of_family(const SoftwareName& known, const std::string& framewor
                           StatedObject& row, ProfileCache& profiles, Record& assumed) {
   StatedObject& overlap = row.object("train").object("overlap");
   switch (known.family()) {
-    case FrameworkFamily::kTorchtitan:
+    case SourceFamily::kTorchtitan:
       return torchtitan_set(row, overlap, profiles, assumed);
-    case FrameworkFamily::kPrimus:
+    case SourceFamily::kPrimus:
       if (overlap.states("features")) {
         assumed.push_back("software primus_moe: the row lists features of Primus' MoE package");
         return "primus_moe";
       }
       break;
-    case FrameworkFamily::kNemo:
+    case SourceFamily::kNemo:
       if (mentions(overlap.text("moe_dispatcher"), "moe_grouped_gemm false")) {
         assumed.push_back("software nemo_2024: experts one by one, as NeMo ran them in 2024");
         return "nemo_2024";
       }
       break;
-    case FrameworkFamily::kMegatronBridge:
+    case SourceFamily::kMegatronBridge:
       if (const std::string release = bridge_release(framework); !release.empty()) {
         return bridge_set(release, profiles);
       }
       break;
-    case FrameworkFamily::kMaxtext:
+    case SourceFamily::kMaxtext:
       return maxtext_set(row);
-    case FrameworkFamily::kMlperf:
+    case SourceFamily::kMlperf:
       if (mentions(row.object("source").text("key"), "v6.0")) {
         return "mlperf_6.0";
       }
       break;
-    case FrameworkFamily::kPytorch:
-    case FrameworkFamily::kHuggingFace:
-    case FrameworkFamily::kMegatron:
-    case FrameworkFamily::kOther:
+    case SourceFamily::kPytorch:
+    case SourceFamily::kHuggingFace:
+    case SourceFamily::kMegatron:
+    case SourceFamily::kOther:
       break;
   }
   return known.software;

@@ -198,7 +198,7 @@ std::string_view trainer_set(std::string_view framework) {
 
 void settle_trainer(StatedObject& row, const DeviceSpec& device, RunSoftware& software,
                     Record& plan, Record& assumed) {
-  if (family_of(software.base) != FrameworkFamily::kHuggingFace) {
+  if (family_of(software.base) != SourceFamily::kHuggingFace) {
     return;
   }
   const std::string framework = ascii::lower_case(row.object("train").text("framework"));

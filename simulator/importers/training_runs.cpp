@@ -42,10 +42,10 @@ void add_experts(StatedObject& parallel, const std::string& software, std::int64
     plan["etp"] = *etp;
     return;
   }
-  const FrameworkFamily family = family_of(software);
-  const bool megatron = family != FrameworkFamily::kTorchtitan &&
-                        family != FrameworkFamily::kPytorch &&
-                        family != FrameworkFamily::kHuggingFace;
+  const SourceFamily family = family_of(software);
+  const bool megatron = family != SourceFamily::kTorchtitan &&
+                        family != SourceFamily::kPytorch &&
+                        family != SourceFamily::kHuggingFace;
   plan["etp"] = megatron ? tp : 1;
   if (tp > 1) {
     assumed.push_back(std::string("plan.etp ") + (megatron ? std::to_string(tp) : "1") +
@@ -212,7 +212,7 @@ void settle_source(StatedObject& row, const DeviceSpec& device, RunSoftware& sof
         "software.state_bytes 2, 2 and 4 B: this source keeps weights and both moments "
         "in bf16, and JAX reduces gradients in the format of the weights");
   }
-  if (family_of(software.base) == FrameworkFamily::kMaxtext &&
+  if (family_of(software.base) == SourceFamily::kMaxtext &&
       device.architecture.attention.native == AttentionKernel::kAiter) {
     software.changes["attention"] = "aiter";
     assumed.push_back("software.attention aiter: what Transformer Engine calls on AMD parts");
@@ -226,7 +226,7 @@ void settle_source(StatedObject& row, const DeviceSpec& device, RunSoftware& sof
 void settle_scaling(StatedObject& train, const RunModel& model, RunSoftware& software,
                     Record& assumed) {
   const bool by_tensor = mentions(train.text("dtype"), "cs");
-  if (family_of(software.base) != FrameworkFamily::kMegatronBridge || !model.experts ||
+  if (family_of(software.base) != SourceFamily::kMegatronBridge || !model.experts ||
       !by_tensor) {
     return;
   }
@@ -243,7 +243,7 @@ void settle_mask(StatedObject& figures, ProfileCache& profiles, const RunSoftwar
                  Record& assumed) {
   SoftwareSpec set = profiles.software(software.base, {});
   follow_recipes({{}, {}, Dtype::kBf16, figures.states("mla")}, set);
-  if (family_of(software.base) == FrameworkFamily::kTorchtitan &&
+  if (family_of(software.base) == SourceFamily::kTorchtitan &&
       set.attention == AttentionKernel::kFlex && !software.changes.contains("attention")) {
     assumed.push_back(
         "software.attention flex, by the set: a mask by document; how long documents are is not "
@@ -270,7 +270,7 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
   settle_figures(row, model, software, plan, training, assumed);
   settle_task(row, device, training, plan, software, assumed);
   settle_mask(figures, profiles, software, assumed);
-  if (family_of(software.base) == FrameworkFamily::kTorchtitan) {
+  if (family_of(software.base) == SourceFamily::kTorchtitan) {
     settle_pipeline_pieces(row, degrees, plan, training, assumed);
   }
   Record experiment = {{"model", model.record},
@@ -305,7 +305,7 @@ Record measured_of(StatedObject& row, Record& assumed) {
   const auto memory = measured.number("memory_gib");
   if (memory && !offloads) {
     const bool reserved =
-        software_for(train.text("framework")).family() == FrameworkFamily::kTorchtitan;
+        software_for(train.text("framework")).family() == SourceFamily::kTorchtitan;
     record[reserved ? "peak_reserved_memory_bytes" : "peak_memory_bytes"] = *memory * kGi;
   }
   measured.ignore("tflops_per_gpu");

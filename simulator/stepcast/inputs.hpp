@@ -191,7 +191,8 @@ struct DiagnoseSettings {
   std::string step{};      // "13s"
   std::string tflops{};    // TFLOP/s of the model of one GPU: "120"
   std::string mfu{};       // per cent: "9.8"
-  std::string memory{};    // the largest that a GPU's allocator gave out: "43.5GiB"
+  std::string memory{};    // the largest that a GPU's allocator gave out: "43.5GiB", or that it
+                           // held: "43.5GiB reserved"
   // Of the experiment with settings on top of it: "plan.tp=2:1.93s".
   std::vector<std::string> points{};
   // A table (CSV) of such: columns called by keys, and by the fields above.

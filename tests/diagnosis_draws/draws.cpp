@@ -30,9 +30,9 @@
 #include "stepcast/diagnosis/figure_convention.hpp"
 #include "stepcast/diagnosis/measured_figure.hpp"
 #include "stepcast/diagnosis/other_software.hpp"
-#include "stepcast/diagnosis/varied_run.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/experiment/varied_run.hpp"
 
 namespace stepcast::diagnosis_draws {
 namespace {

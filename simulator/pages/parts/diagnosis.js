@@ -104,6 +104,7 @@ function publishedSection(runs) {
       { name: "model", text: (row) => row.model, value: (row) => row.model },
       { name: "GPUs", text: (row) => `${count(row.gpus)} x ${row.gpu}`, value: (row) => row.gpus },
       { name: "format", text: (row) => row.dtype, value: (row) => row.dtype },
+      { name: "sequence", number: true, text: (row) => count(row.sequence_length), value: (row) => row.sequence_length },
       { name: "software", text: (row) => row.software, value: (row) => row.software },
       { name: "tokens/s/GPU", number: true, key: "tokens_per_second_per_gpu", text: (row) => rate(row.tokens_per_second_per_gpu), value: (row) => row.tokens_per_second_per_gpu },
       { name: "TFLOP/s/GPU", number: true, key: "model_tflops_per_gpu", text: (row) => thin(row.model_tflops_per_gpu, 1), value: (row) => row.model_tflops_per_gpu },

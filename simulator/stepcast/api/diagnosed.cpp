@@ -15,7 +15,7 @@
 #include "stepcast/diagnosis/measured_figure.hpp"
 #include "stepcast/diagnosis/measured_point.hpp"
 #include "stepcast/diagnosis/memory_savings.hpp"
-#include "stepcast/diagnosis/varied_run.hpp"
+#include "stepcast/experiment/varied_run.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/published_runs.hpp"
 #include "stepcast/report/diagnosis_report.hpp"
@@ -124,7 +124,7 @@ TraceQuestion trace_question_of(const StepComparison& comparison, const CostMode
   const StepParts projected = parts_of(input.predicted);
   const std::vector<std::size_t> there = parts_there(traced, projected);
   TraceQuestion question;
-  question.traced = {input.file, input.measured.summary.step, {}, input.doubts};
+  question.traced = {input.file, input.measured.summary.step, {}, input.doubts, input.notes};
   for (const std::size_t part : there) {
     question.traced.parts.push_back(
         {std::string(name_of_part(part)), traced[part], projected[part], part == kWaitingPart});

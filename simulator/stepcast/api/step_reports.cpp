@@ -10,11 +10,13 @@
 #include "stepcast/api/report_forms.hpp"
 #include "stepcast/api/step_numbers.hpp"
 #include "stepcast/experiment/accuracy.hpp"
+#include "stepcast/experiment/advice.hpp"
 #include "stepcast/experiment/comparison.hpp"
 #include "stepcast/experiment/deciding_defaults.hpp"
 #include "stepcast/experiment/dispatcher_map.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/experiment/lone_layer_study.hpp"
+#include "stepcast/experiment/varied_run.hpp"
 #include "stepcast/report/projection_report.hpp"
 #include "stepcast/report/step_reports.hpp"
 #include "stepcast/stepcast.hpp"
@@ -68,6 +70,15 @@ void refuse(const std::string& field, const std::string& problem) {
 }
 
 Explanation explanation_of(const Job& job) { return explain(job.experiment, job.cost); }
+
+Explanation advised_explanation_of(const ExperimentTree& tree, const Job& job,
+                                   const DataRoot& data) {
+  Explanation explanation = explanation_of(job);
+  ProfileCache profiles(data);
+  explanation.advice =
+      advice(VariedRun(tree, job.experiment, profiles, job.cost), explanation.projection);
+  return explanation;
+}
 
 }  // namespace
 
@@ -129,8 +140,10 @@ Report Simulator::memory_report(const ExperimentSource& experiment, const Report
 Report Simulator::explain_report(const ExperimentSource& experiment, const ReportForm& form,
                                  OperatorDetail of_operators) const {
   return answer_of([&] {
-    const Job job = job_of(experiment, {data_});
-    const Explanation e = explanation_of(job);
+    const DataRoot data{data_};
+    const ExperimentTree tree = tree_of(experiment, data);
+    const Job job = job_of(tree, data);
+    const Explanation e = advised_explanation_of(tree, job, data);
     const Detail detail =
         of_operators == OperatorDetail::kTerms ? Detail::kTerms : Detail::kDuration;
     return report_of(form,

@@ -24,10 +24,10 @@ auto members_of(const GroupedGemm& op) {
 }
 auto members_of(const Attention& op) {
   const auto& [batch, seq_q, seq_kv, heads, kv_heads, d_qk, d_v, causal, window, dtype, direction,
-               kernel, sinks, dropout, documents, mask_tensor] = op;
+               kernel, sinks, dropout, documents, mask_tensor, scores] = op;
   const auto& [length, lengths, packed] = documents;
   return std::tie(batch, seq_q, seq_kv, heads, kv_heads, d_qk, d_v, causal, window, dtype,
-                  direction, kernel, sinks, dropout, length, lengths, packed, mask_tensor);
+                  direction, kernel, sinks, dropout, length, lengths, packed, mask_tensor, scores);
 }
 auto members_of(const LinearAttention& op) {
   const auto& [batch, seq, heads, qk_heads, d_k, d_v, chunk, rule, dtype, direction] = op;

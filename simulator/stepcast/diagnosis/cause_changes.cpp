@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "stepcast/diagnosis/other_software.hpp"
-#include "stepcast/diagnosis/training_changes.hpp"
+#include "stepcast/experiment/training_changes.hpp"
 
 namespace stepcast {
 namespace {
@@ -23,6 +23,20 @@ std::string number(double value) {
   const std::to_chars_result end = std::to_chars(text.data(), text.data() + text.size(), value,
                                                  std::chars_format::general, kDigits);
   return {text.data(), end.ptr};
+}
+
+// Of the rate of 16 bits, that of TF32: 495 of 989 TFLOP/s of an H100, 156 of 312 of an A100, 654
+// of 1,307 of an MI300X (their data sheets).
+constexpr double kTf32Rate = 0.5;
+
+// What the host takes for each product of such a loop: 0.8 ms for each expert of a forward pass,
+// some twenty calls for two products (configs/software/huggingface_looped.yaml).
+constexpr const char* kLoopedProduct = "400 us";
+
+// That kernel of attention, whatever a library would choose.
+KeySettings attention_settings(AttentionKernel kernel) {
+  return {{"software.attention", std::string(name(kernel))},
+          {"software.attention_library", "{name: direct}"}};
 }
 
 class Changes {
@@ -149,8 +163,21 @@ class Changes {
       add(Cause::kLaunchesUnfused, "launches block", {{"software.host.launches_block", "true"}});
     }
     if (e_.model.moe && e_.software.grouped_gemm != GroupedGemmMode::kLegacy) {
-      add(Cause::kLaunchesUnfused, "a product an expert", {{"software.grouped_gemm", "legacy"}});
+      add(Cause::kLaunchesUnfused, "a product an expert", expert_loop());
     }
+  }
+
+  // These frameworks' loops take the weights of each expert out of one parameter.
+  [[nodiscard]] KeySettings expert_loop() const {
+    KeySettings settings = {{"software.grouped_gemm", "legacy"}};
+    const FrameworkFamily framework = e_.software.framework;
+    if (framework == FrameworkFamily::kTransformers || framework == FrameworkFamily::kTorchtitan) {
+      settings.emplace_back("software.slices_expert_weights", "true");
+      if (e_.software.host.experts == LaunchMode::kEager) {
+        settings.emplace_back("software.host.expert", kLoopedProduct);
+      }
+    }
+    return settings;
   }
 
   void add_eager_kernels(KeySettings& settings) const {
@@ -179,8 +206,7 @@ class Changes {
     for (const AttentionKernel kernel : kSlower) {
       if (kernel != e_.software.attention_kernel()) {
         add(Cause::kAttentionNotFlash, "attention " + std::string(name(kernel)),
-            {{"software.attention", std::string(name(kernel))},
-             {"software.attention_library", "{name: direct}"}});
+            attention_settings(kernel));
       }
     }
   }
@@ -192,11 +218,35 @@ class Changes {
     if (e_.training.dtype == Dtype::kFp4) {
       add(Cause::kPrecisionNotUsed, "fp8", {{"training.dtype", "fp8"}});
     }
-    const bool sharded = p_.plan.zero == 3;
-    if (!sharded && e_.software.mixed_precision != MixedPrecision::kSharded) {
-      add(Cause::kPrecisionNotUsed, "fp32: mixed precision without effect",
-          {{"software.mixed_precision", "sharded"}});
+    const DeviceSpec& device = e_.cluster.device;
+    const auto rate = [&device](Dtype dtype) {
+      const std::size_t place = slot(dtype);
+      return device.matrix_rate[place] && device.achieved.gemm[place]
+                 ? std::optional(device.matrix_rate[place]->value() * *device.achieved.gemm[place])
+                 : std::nullopt;
+    };
+    const std::optional<double> now = rate(e_.training.dtype);
+    const std::optional<double> fp32 = rate(Dtype::kFp32);
+    if (size_of(e_.training.dtype) == kSixteenBits && now && fp32) {
+      add_fp32("fp32 instead of 16 bits", *fp32 / *now);
+      add_fp32("TF32 instead of 16 bits", kTf32Rate);
     }
+  }
+
+  // Numbers of twice the size: products at `rate` of their rate now, half the elements of memory
+  // and links, and attention written out, which no flash kernel of such numbers exists for.
+  void add_fp32(const char* form, double rate) {
+    constexpr double kHalf = 0.5;
+    const ClusterScale& scale = e_.scale;
+    KeySettings settings = {
+        {"cluster.scale.matrix_rate", number(rate * scale.matrix_rate)},
+        {"cluster.scale.hbm_bandwidth", number(kHalf * scale.hbm_bandwidth)},
+        {"cluster.scale.scale_up_bandwidth", number(kHalf * scale.scale_up_bandwidth)},
+        {"cluster.scale.scale_out_bandwidth", number(kHalf * scale.scale_out_bandwidth)}};
+    for (const auto& [key, value] : attention_settings(AttentionKernel::kUnfused)) {
+      settings.emplace_back(key, value);
+    }
+    add(Cause::kPrecisionNotUsed, form, std::move(settings));
   }
 
   void add_recomputation() {

@@ -17,8 +17,10 @@
 //   launches_unfused    no CUDA graph; eager calls; eager kernels too;
 //                       launches that block; a product an expert
 //   attention_not_flash another kernel of attention
-//   precision_not_used  16 bits for 8 or 4, 8 for 4, or fp32 where
-//                       nothing shards
+//   precision_not_used  16 bits for 8 or 4, 8 for 4; fp32 or TF32 for 16:
+//                       products at their rates, half the elements a
+//                       second from memory and over links, no flash
+//                       attention; that tensors are larger is left out
 //   recomputation       selective, full
 //   expert_imbalance    load of the fullest expert over the mean, less 1    0.05 to 3
 //   offload             of the optimizer, of parameters, of activations
@@ -34,7 +36,8 @@
 // The bounds are the line rates of 10 GbE and PCIe 3.0 (8 GT/s, 16 lanes, 15.75 GB/s, shared by
 // four), the NUMA binding of published runs (1.4 to 2.1 times) twice over, and else what reports
 // have shown with room around it. How much of a batch is padding has no key: a sequence takes as
-// long whatever lies in it, but for the mask that padding asks for.
+// long whatever lies in it, but for the mask that padding asks for (diagnose.cpp counts the share,
+// where tokens/s are of the other tokens alone).
 #pragma once
 
 #include <functional>

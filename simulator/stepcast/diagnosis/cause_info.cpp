@@ -11,106 +11,171 @@ namespace {
 // nvidia-smi and NVML's reasons of clock events; rocm-smi's own help; Transformer Engine's list of
 // environment variables; PyTorch's torch.nn.attention, its notes on torch.compile and on CUDA's
 // environment variables; Megatron-LM's arguments.
-constexpr auto kLinkBetweenNodes = std::to_array<std::string_view>({
-    "NCCL_DEBUG=INFO: 'Using network Socket' or 'NET/Socket' is TCP, 'NET/IB' RDMA, 'NET/OFI' EFA; "
-    "it lists the "
-    "NICs that it uses",
-    "NCCL_IB_DISABLE, NCCL_SOCKET_IFNAME, NCCL_IB_HCA: what switches RDMA off or leaves NICs out",
-    "all_reduce_perf of nccl-tests or rccl-tests over the same nodes: its bus bandwidth",
+constexpr std::string_view kNvidia = "nvidia";
+constexpr std::string_view kAmd = "amd";
+
+constexpr auto kLinkBetweenNodes = std::to_array<Check>({
+    {"NCCL_DEBUG=INFO: 'Using network Socket' or 'NET/Socket' is TCP, 'NET/IB' RDMA, 'NET/OFI' "
+     "EFA; it lists the NICs that it uses"},
+    {"NCCL_IB_DISABLE, NCCL_SOCKET_IFNAME, NCCL_IB_HCA: what switches RDMA off or leaves NICs "
+     "out"},
+    {"all_reduce_perf of nccl-tests over the same nodes: its bus bandwidth", kNvidia},
+    {"all_reduce_perf of rccl-tests over the same nodes: its bus bandwidth", kAmd},
 });
-constexpr auto kLinkWithinNode = std::to_array<std::string_view>({
-    "nvidia-smi topo -m: NV# between two GPUs is NVLink, PIX, PHB and SYS are PCIe; rocm-smi "
-    "--showtopo",
-    "NCCL_DEBUG=INFO: 'via SHM' within a node goes through the host; NCCL_P2P_DISABLE must not be "
-    "1",
+constexpr auto kLinkWithinNode = std::to_array<Check>({
+    {"nvidia-smi topo -m: NV# between two GPUs is NVLink, PIX, PHB and SYS are PCIe", kNvidia},
+    {"rocm-smi --showtopo: XGMI between two GPUs, or PCIE", kAmd},
+    {"NCCL_DEBUG=INFO: 'via SHM' within a node goes through the host; NCCL_P2P_DISABLE must not "
+     "be 1"},
 });
-constexpr auto kMessageLatency = std::to_array<std::string_view>({
-    "all_reduce_perf of nccl-tests or rccl-tests with small sizes: its time, not its bandwidth",
-    "a profiler's trace: many short collectives, each of which takes as long as the next",
+constexpr auto kMessageLatency = std::to_array<Check>({
+    {"all_reduce_perf of nccl-tests with small sizes: its time, not its bandwidth", kNvidia},
+    {"all_reduce_perf of rccl-tests with small sizes: its time, not its bandwidth", kAmd},
+    {"a profiler's trace: many short collectives, each of which takes as long as the next"},
 });
-constexpr auto kOverlapOff = std::to_array<std::string_view>({
-    "a profiler's trace: kernels of NCCL or RCCL with nothing beside them on the compute stream",
-    "--overlap-grad-reduce, --overlap-param-gather and --tp-comm-overlap in Megatron-LM's "
-    "arguments",
+constexpr auto kOverlapOff = std::to_array<Check>({
+    {"a profiler's trace: kernels of NCCL or RCCL with nothing beside them on the compute stream"},
+    {"--overlap-grad-reduce, --overlap-param-gather and --tp-comm-overlap among its arguments", "",
+     FrameworkFamily::kMegatron},
+    {"comm_overlap and ddp of the recipe: overlap_grad_reduce, overlap_param_gather, "
+     "tp_comm_overlap",
+     "", FrameworkFamily::kNemo},
+    {"overlap_comm of zero_optimization in its configuration", "", FrameworkFamily::kDeepSpeed},
 });
-constexpr auto kHostSlow = std::to_array<std::string_view>({
-    "a profiler's trace: gaps between kernels of the compute stream",
-    "nvidia-smi topo -m beside numactl --show: each process bound to the socket of its GPU",
-    "the same step with random data in memory: no loader is waited for",
+constexpr auto kHostSlow = std::to_array<Check>({
+    {"a profiler's trace: gaps between kernels of the compute stream"},
+    {"nvidia-smi topo -m beside numactl --show: each process bound to the socket of its GPU",
+     kNvidia},
+    {"rocm-smi --showtoponuma beside numactl --show: each process bound to the socket of its GPU",
+     kAmd},
+    {"the same step with random data in memory: no loader is waited for"},
+    {"dataloader_num_workers: 0 loads each batch between two steps", "",
+     FrameworkFamily::kTransformers},
 });
-constexpr auto kLaunchesUnfused = std::to_array<std::string_view>({
-    "TORCH_LOGS=graph_breaks,recompiles: regions that torch.compile left to eager calls",
-    "a profiler's trace: kernels a layer, and whether CUDA graphs are replayed",
-    "CUDA_LAUNCH_BLOCKING must not be 1",
+constexpr auto kLaunchesUnfused = std::to_array<Check>({
+    {"CUDA_LAUNCH_BLOCKING must not be 1"},
+    {"a profiler's trace: kernels a layer, and whether CUDA graphs are replayed"},
+    {"TORCH_LOGS=graph_breaks,recompiles: regions that torch.compile left to eager calls", "",
+     FrameworkFamily::kTorchtitan},
+    {"--cuda-graph-impl, --moe-permute-fusion, --cross-entropy-loss-fusion and the lines of fused "
+     "kernels that it builds when it starts",
+     "", FrameworkFamily::kMegatron},
+    {"experts_implementation: eager launches the products of every expert by themselves", "",
+     FrameworkFamily::kTransformers},
 });
-constexpr auto kAttentionNotFlash = std::to_array<std::string_view>({
-    "NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2: the backend that Transformer Engine chose, and why",
-    "NVTE_FLASH_ATTN, NVTE_FUSED_ATTN, NVTE_UNFUSED_ATTN in the environment",
-    "torch.nn.attention.WARN_FOR_UNFUSED_KERNELS = True, and names of kernels in a trace",
+constexpr auto kAttentionNotFlash = std::to_array<Check>({
+    {"NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2: the backend that Transformer Engine chose, and why", "",
+     FrameworkFamily::kMegatron},
+    {"NVTE_FLASH_ATTN, NVTE_FUSED_ATTN, NVTE_UNFUSED_ATTN in the environment", "",
+     FrameworkFamily::kMegatron},
+    {"NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2: the backend that Transformer Engine chose, and why", "",
+     FrameworkFamily::kNemo},
+    {"attn_implementation: eager writes the scores out", "", FrameworkFamily::kTransformers},
+    {"torch.nn.attention.WARN_FOR_UNFUSED_KERNELS = True, and names of kernels in a trace"},
 });
-constexpr auto kPrecisionNotUsed = std::to_array<std::string_view>({
-    "params_dtype in Megatron-LM's dump of its arguments: torch.float32 without --bf16",
-    "names of products in a profiler's trace: sgemm and tf32 are no bf16",
+constexpr auto kPrecisionNotUsed = std::to_array<Check>({
+    {"params_dtype in its dump of arguments: torch.float32 without --bf16", "",
+     FrameworkFamily::kMegatron},
+    {"bf16 or fp16 of its arguments; without either it trains in fp32", "",
+     FrameworkFamily::kTransformers},
+    {"names of products in a profiler's trace: sgemm, f32f32_f32f32 and tf32 are no bf16"},
 });
-constexpr auto kRecomputation = std::to_array<std::string_view>({
-    "--recompute-granularity, activation_checkpoint.mode, gradient_checkpointing in the launch "
-    "file",
-    "a profiler's trace: forward kernels of a layer once more in its backward",
+constexpr auto kRecomputation = std::to_array<Check>({
+    {"--recompute-granularity among its arguments", "", FrameworkFamily::kMegatron},
+    {"recompute_granularity of the recipe", "", FrameworkFamily::kNemo},
+    {"activation_checkpoint.mode in the launch file", "", FrameworkFamily::kTorchtitan},
+    {"gradient_checkpointing of its arguments", "", FrameworkFamily::kTransformers},
+    {"remat_policy in its configuration", "", FrameworkFamily::kMaxText},
+    {"a profiler's trace: forward kernels of a layer once more in its backward"},
 });
-constexpr auto kExpertImbalance = std::to_array<std::string_view>({
-    "tokens of each expert, as the router's log or its load-balancing loss has them",
-    "the same step with an even routing (moe_router_force_load_balancing)",
+constexpr auto kExpertImbalance = std::to_array<Check>({
+    {"tokens of each expert, as the router's log or its load-balancing loss has them"},
+    {"the same step with an even routing (--moe-router-force-load-balancing)", "",
+     FrameworkFamily::kMegatron},
+    {"the same step with an even routing (debug.moe_force_load_balance)", "",
+     FrameworkFamily::kTorchtitan},
 });
-constexpr auto kOffload = std::to_array<std::string_view>({
-    "a profiler's trace: Memcpy DtoH and HtoD of the size of layers or states",
-    "offload_optimizer, offload_param, cpu_offload, activation offload in the launch file",
+constexpr auto kOffload = std::to_array<Check>({
+    {"a profiler's trace: Memcpy DtoH and HtoD of the size of layers or states"},
+    {"offload_optimizer, offload_param, cpu_offload, activation offload in the launch file"},
 });
-constexpr auto kClockOrPower = std::to_array<std::string_view>({
-    "nvidia-smi -q -d CLOCK,POWER,PERFORMANCE while it trains: the SM clock, the power limit, and "
-    "which reason of clock events is active",
-    "rocm-smi --showclocks --showpower --showmaxpower while it trains",
+constexpr auto kClockOrPower = std::to_array<Check>({
+    {"nvidia-smi -q -d CLOCK,POWER,PERFORMANCE while it trains: the SM clock, the power limit, and "
+     "which reason of clock events is active",
+     kNvidia},
+    {"rocm-smi --showclocks --showpower --showmaxpower while it trains", kAmd},
 });
-constexpr auto kSlowRank = std::to_array<std::string_view>({
-    "time of collectives by rank: the rank that all others wait for waits least",
-    "--log-straggler of Megatron-LM; the clock and the power of each GPU beside the others'",
+constexpr auto kSlowRank = std::to_array<Check>({
+    {"time of collectives by rank: the rank that all others wait for waits least"},
+    {"the clock and the power of each GPU beside the others'"},
+    {"--log-straggler among its arguments", "", FrameworkFamily::kMegatron},
 });
-constexpr auto kSoftwareVersion = std::to_array<std::string_view>({
-    "the release or commit of the framework, of PyTorch and of the attention library",
+constexpr auto kSoftwareVersion = std::to_array<Check>({
+    {"the release or commit of the framework, of PyTorch and of the attention library"},
 });
-constexpr auto kDocumentsOrPadding = std::to_array<std::string_view>({
-    "lengths of the documents in a batch as the loader packs them, and tokens that are padding",
-    "attn_mask among the inputs of scaled_dot_product_attention: FlashAttention takes none",
+constexpr auto kDocumentsOrPadding = std::to_array<Check>({
+    {"lengths of the documents in a batch as the loader packs them, and tokens that are padding"},
+    {"attn_mask among the inputs of scaled_dot_product_attention: FlashAttention takes none"},
 });
-constexpr auto kFigureConvention = std::to_array<std::string_view>({
-    "what the log divides by: all GPUs, a node, a replica; tokens or sequences",
-    "how FLOPs are counted: 6 a parameter and token, or attention too; recomputation; which peak",
+constexpr auto kFigureConvention = std::to_array<Check>({
+    {"what the log divides by: all GPUs, a node, a replica; tokens or sequences"},
+    {"how FLOPs are counted: 6 a parameter and token, or attention too; recomputation; which "
+     "peak"},
 });
 
+// Sources by their names in the shipped runs (published_runs.json), or as threads.
+constexpr auto kSeenLinkBetweenNodes =
+    std::to_array<std::string_view>({"pytorch/torchtitan#676", "nebius-h100-qwen3"});
+constexpr auto kSeenMessageLatency =
+    std::to_array<std::string_view>({"pytorch/torchtitan, distributed MoE on GB300"});
+constexpr auto kSeenHostSlow =
+    std::to_array<std::string_view>({"AMD-AGI/Primus at 9467e2f8, NUMA binding off"});
+constexpr auto kSeenLaunchesUnfused =
+    std::to_array<std::string_view>({"pytorch/torchtitan#778", "trl-sft-h100", "nebius-h100-qwen3",
+                                     "autoresearch-qwen3-14b-b200", "AMD-AGI/Primus"});
+constexpr auto kSeenAttentionNotFlash =
+    std::to_array<std::string_view>({"trl-sft-h100", "AMD-AGI/Primus"});
+constexpr auto kSeenPrecisionNotUsed = std::to_array<std::string_view>(
+    {"NVIDIA/Megatron-LM#1000", "pytorch/torchtitan#778", "nebius-h100-qwen3",
+     "autoresearch-qwen3-14b-b200", "AMD-AGI/Primus"});
+constexpr auto kSeenRecomputation = std::to_array<std::string_view>(
+    {"gb300-vr200-matrix", "autoresearch-qwen3-14b-b200", "AMD-AGI/Primus"});
+constexpr auto kSeenExpertImbalance = std::to_array<std::string_view>({"AMD-AGI/Primus"});
+constexpr auto kSeenOffload = std::to_array<std::string_view>({"nebius-h100-qwen3"});
+constexpr auto kSeenSoftwareVersion =
+    std::to_array<std::string_view>({"NVIDIA NeMo 24.07 and 24.12", "gb300-vr200-matrix"});
+constexpr std::span<const std::string_view> kNotSeen;
+
 constexpr std::array kCauses = {
-    CauseInfo{Cause::kLinkBetweenNodes, "link between nodes", 2.0, "pytorch/torchtitan#676",
+    CauseInfo{Cause::kLinkBetweenNodes, "link between nodes", kSeenLinkBetweenNodes,
               kLinkBetweenNodes},
-    CauseInfo{Cause::kLinkWithinNode, "link within a node", 1.0, "", kLinkWithinNode},
-    CauseInfo{Cause::kMessageLatency, "latency of messages", 1.0, "", kMessageLatency},
-    CauseInfo{Cause::kOverlapOff, "overlap off", 1.0, "", kOverlapOff},
-    CauseInfo{Cause::kHostSlow, "host slow", 2.0, "AMD-AGI/Primus at 9467e2f8, NUMA binding off",
-              kHostSlow},
-    CauseInfo{Cause::kLaunchesUnfused, "launches unfused", 2.0, "pytorch/torchtitan#778",
-              kLaunchesUnfused},
-    CauseInfo{Cause::kAttentionNotFlash, "attention not flash", 1.0, "", kAttentionNotFlash},
-    CauseInfo{Cause::kPrecisionNotUsed, "precision not used", 2.0, "NVIDIA/Megatron-LM#1000",
+    CauseInfo{Cause::kLinkWithinNode, "link within a node", kNotSeen, kLinkWithinNode},
+    CauseInfo{Cause::kMessageLatency, "latency of messages", kSeenMessageLatency, kMessageLatency},
+    CauseInfo{Cause::kOverlapOff, "overlap off", kNotSeen, kOverlapOff},
+    CauseInfo{Cause::kHostSlow, "host slow", kSeenHostSlow, kHostSlow},
+    CauseInfo{Cause::kLaunchesUnfused, "launches unfused", kSeenLaunchesUnfused, kLaunchesUnfused},
+    CauseInfo{Cause::kAttentionNotFlash, "attention not flash", kSeenAttentionNotFlash,
+              kAttentionNotFlash},
+    CauseInfo{Cause::kPrecisionNotUsed, "precision not used", kSeenPrecisionNotUsed,
               kPrecisionNotUsed},
-    CauseInfo{Cause::kRecomputation, "recomputation", 1.0, "", kRecomputation},
-    CauseInfo{Cause::kExpertImbalance, "imbalance of experts", 1.0, "", kExpertImbalance},
-    CauseInfo{Cause::kOffload, "offload", 1.0, "", kOffload},
-    CauseInfo{Cause::kClockOrPower, "clock or power", 1.0, "", kClockOrPower},
-    CauseInfo{Cause::kSlowRank, "slow rank", 1.0, "", kSlowRank},
-    CauseInfo{Cause::kSoftwareVersion, "software version", 1.0, "", kSoftwareVersion},
-    CauseInfo{Cause::kDocumentsOrPadding, "documents or padding", 1.0, "", kDocumentsOrPadding},
-    CauseInfo{Cause::kFigureConvention, "convention of the figure", 1.0, "", kFigureConvention},
+    CauseInfo{Cause::kRecomputation, "recomputation", kSeenRecomputation, kRecomputation},
+    CauseInfo{Cause::kExpertImbalance, "imbalance of experts", kSeenExpertImbalance,
+              kExpertImbalance},
+    CauseInfo{Cause::kOffload, "offload", kSeenOffload, kOffload},
+    CauseInfo{Cause::kClockOrPower, "clock or power", kNotSeen, kClockOrPower},
+    CauseInfo{Cause::kSlowRank, "slow rank", kNotSeen, kSlowRank},
+    CauseInfo{Cause::kSoftwareVersion, "software version", kSeenSoftwareVersion, kSoftwareVersion},
+    CauseInfo{Cause::kDocumentsOrPadding, "documents or padding", kNotSeen, kDocumentsOrPadding},
+    CauseInfo{Cause::kFigureConvention, "convention of the figure", kNotSeen, kFigureConvention},
 };
 static_assert(names_every_value<Cause, kCauses.size()>(), "each cause needs a row");
 
 }  // namespace
+
+bool Check::applies_to(const Experiment& experiment) const {
+  return (vendor.empty() || vendor == experiment.cluster.device.vendor) &&
+         (!framework || *framework == experiment.software.framework);
+}
 
 const CauseInfo& info(Cause cause) { return kCauses[static_cast<std::size_t>(cause)]; }
 

@@ -17,7 +17,7 @@
 #include "stepcast/diagnosis/measured_figure.hpp"
 #include "stepcast/diagnosis/other_software.hpp"
 #include "stepcast/diagnosis/trace_evidence.hpp"
-#include "stepcast/diagnosis/varied_run.hpp"
+#include "stepcast/experiment/varied_run.hpp"
 
 namespace stepcast {
 namespace {
@@ -151,6 +151,7 @@ class Diagnoser {
   void explain() {
     add_changes();
     add_conventions();
+    add_padding();
     hold_against_trace();
     drop_useless();
     score();
@@ -250,6 +251,37 @@ class Diagnoser {
     }
   }
 
+  // Tokens of a batch that are padding run as all others do, and a loader that counts the others
+  // alone reports as many less. Without them the run would report all.
+  void add_padding() {
+    const Metric metric = question_.points.front().measured.metric;
+    if (metric != Metric::kTokenRate) {
+      return;
+    }
+    constexpr SizeRange kShare{0.02, 0.98};
+    const auto figures_at = [&](double share) {
+      Figures figures = result_.projected;
+      for (Figure& figure : figures) {
+        figure.value *= figure.metric == metric ? 1.0 - share : 1.0;
+      }
+      return figures;
+    };
+    std::optional<SizeFit> fit = fit_size(
+        kShare, [&](double share) { return std::optional(residuals_of(figures_at(share))); },
+        errors_.own);
+    const double share = rounded_to(fit->size, kSizeDigits);
+    const CauseChange change{Cause::kDocumentsOrPadding, "tokens that are padding", {}, {}};
+    const Figures figures = figures_at(share);
+    Candidate candidate{change, fit_of(change, figures), residuals_of(figures), {}, 0.0};
+    candidate.fit.size = share;
+    candidate.fit.unit = "of the tokens are padding";
+    candidate.fit.at_bound = fit->at_bound;
+    candidate.fit.gain = 1.0 / (1.0 - share);
+    candidate.tried = std::move(fit->tried);
+    candidates_.push_back(std::move(candidate));
+    std::erase(result_.ruled_out, Cause::kDocumentsOrPadding);
+  }
+
   // Of a cause that changes no run the trace shows what is projected without any.
   [[nodiscard]] double evidence_without_cause() const {
     return log_evidence(*result_.trace, each_of(result_.trace->parts, &StepPart::projected));
@@ -329,7 +361,7 @@ class Diagnoser {
     std::vector<double> logarithms;
     for (const Candidate& candidate : candidates_) {
       const Cause cause = candidate.fit.cause;
-      logarithms.push_back(evidence_of(candidate) + std::log(info(cause).prior / forms[cause]));
+      logarithms.push_back(evidence_of(candidate) + std::log(info(cause).prior() / forms[cause]));
     }
     const std::vector<double> scores = normalised(logarithms);
     for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -361,6 +393,13 @@ class Diagnoser {
                              [](const Candidate& candidate) { return candidate.fit.score; });
     candidates_ = std::move(best);
     result_.causes = each_of(candidates_, [](const Candidate& known) { return known.fit; });
+    for (CauseFit& fit : result_.causes) {
+      for (const Check& check : info(fit.cause).checks) {
+        if (check.applies_to(question_.experiment)) {
+          fit.checks.push_back(check.text);
+        }
+      }
+    }
   }
 
   // Of a single figure any two sizes would do. The second cause has to explain more than chance: it

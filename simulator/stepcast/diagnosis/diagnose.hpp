@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/diagnosis/varied_run.hpp"
+#include "stepcast/experiment/varied_run.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/reported_input.hpp"
 #include "stepcast/result/diagnosis.hpp"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "stepcast/diagnosis/other_software.hpp"
-#include "stepcast/diagnosis/training_changes.hpp"
 #include "stepcast/experiment/plan_climb.hpp"
+#include "stepcast/experiment/training_changes.hpp"
 
 namespace stepcast {
 namespace {

@@ -9,7 +9,7 @@
 // tried.
 #pragma once
 
-#include "stepcast/diagnosis/varied_run.hpp"
+#include "stepcast/experiment/varied_run.hpp"
 #include "stepcast/result/diagnosis.hpp"
 
 namespace stepcast {

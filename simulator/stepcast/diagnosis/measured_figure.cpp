@@ -63,14 +63,26 @@ std::optional<Figure> written_figure(const NumberAndUnit& parts) {
   return std::nullopt;
 }
 
+Bytes largest_reserved(const Projection& projection) {
+  Bytes largest;
+  for (const StageMemory& stage : projection.memory) {
+    largest = max(largest, stage.reserved);
+  }
+  return largest;
+}
+
 }  // namespace
 
 std::optional<Figure> parse_figure(std::string_view text) {
   if (const auto step = parse_quantity<Seconds>(text); step.value) {
     return in_range(Metric::kStepTime, step.value->value());
   }
-  if (const auto memory = parse_quantity<Bytes>(text); memory.value) {
-    return in_range(Metric::kPeakMemory, memory.value->value());
+  constexpr std::string_view kReserved = " reserved";
+  const bool reserved = text.ends_with(kReserved);
+  const std::string_view size = text.substr(0, text.size() - (reserved ? kReserved.size() : 0));
+  if (const auto memory = parse_quantity<Bytes>(size); memory.value) {
+    return in_range(reserved ? Metric::kPeakReservedMemory : Metric::kPeakMemory,
+                    memory.value->value());
   }
   if (const auto rate = parse_quantity<FlopsPerSecond>(text); rate.value) {
     return in_range(Metric::kModelRate, rate.value->value() / kTera);
@@ -88,7 +100,9 @@ std::optional<Figure> parse_figure(std::string_view text, Metric metric) {
     }
   }
   const std::optional<Figure> figure = parse_figure(text);
-  return figure && figure->metric == metric ? figure : std::nullopt;
+  const bool is_it = figure && (figure->metric == metric ||
+                                (metric == Metric::kPeakMemory && !is_of_pace(figure->metric)));
+  return is_it ? figure : std::nullopt;
 }
 
 std::string_view figure_example(Metric metric) {
@@ -116,6 +130,8 @@ Figure figure_of(Metric metric, const Projection& projection) {
       return {metric, projection.model_rate_per_gpu.value() / kTera};
     case Metric::kModelShare:
       return {metric, projection.mfu};
+    case Metric::kPeakReservedMemory:
+      return {metric, largest_reserved(projection).value()};
     default:
       STEPCAST_CHECK(metric == Metric::kPeakMemory, "no figure of a run");
       return {metric, projection.peak_memory().value()};
@@ -132,6 +148,8 @@ std::string text_of(const Figure& figure) {
       return significant(figure.value, 4) + " TFLOP/s/GPU";
     case Metric::kModelShare:
       return decimals(kPercent * figure.value, 1) + " % MFU";
+    case Metric::kPeakReservedMemory:
+      return readable(Bytes(figure.value)) + " reserved";
     default:
       return readable(Bytes(figure.value));
   }
@@ -140,10 +158,12 @@ std::string text_of(const Figure& figure) {
 double log_excess(const Figure& measured, const Figure& projected) {
   const double ratio = std::log(measured.value / projected.value);
   const bool larger_is_slower =
-      measured.metric == Metric::kStepTime || measured.metric == Metric::kPeakMemory;
+      measured.metric == Metric::kStepTime || !is_of_pace(measured.metric);
   return larger_is_slower ? ratio : -ratio;
 }
 
-bool is_of_pace(Metric metric) { return metric != Metric::kPeakMemory; }
+bool is_of_pace(Metric metric) {
+  return metric != Metric::kPeakMemory && metric != Metric::kPeakReservedMemory;
+}
 
 }  // namespace stepcast

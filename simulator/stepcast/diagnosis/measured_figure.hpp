@@ -3,7 +3,8 @@
 //
 //   200tok/s   tokens/s of one GPU          120TFLOP/s   of the model, of one GPU
 //   13s        a step                       9.8%         MFU
-//   43.5GiB    the largest memory of a GPU, as its allocator gave it out
+//   43.5GiB    the largest memory of a GPU, as its allocator gave it out; with "reserved" behind
+//              it, as it holds it from the device, which is what torchtitan logs
 #pragma once
 
 #include <optional>

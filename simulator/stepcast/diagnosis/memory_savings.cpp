@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "stepcast/diagnosis/training_changes.hpp"
+#include "stepcast/experiment/training_changes.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
 
 namespace stepcast {

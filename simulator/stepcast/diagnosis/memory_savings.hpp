@@ -14,7 +14,7 @@
 
 #include <optional>
 
-#include "stepcast/diagnosis/varied_run.hpp"
+#include "stepcast/experiment/varied_run.hpp"
 #include "stepcast/result/memory_diagnosis.hpp"
 
 namespace stepcast {

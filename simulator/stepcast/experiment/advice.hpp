@@ -6,16 +6,14 @@
 
 #include <vector>
 
-#include "stepcast/cost/cost_model.hpp"
-#include "stepcast/experiment/experiment.hpp"
+#include "stepcast/experiment/varied_run.hpp"
 #include "stepcast/result/explanation.hpp"
 
 namespace stepcast {
 
 // Those that fit first, then those that are tight and those that do not fit; the fastest first.
 // Moves that change neither rate nor memory by a thousandth are left out, and so are plans that do
-// not divide. `base` is the projection of `experiment`; nothing if it was not timed.
-std::vector<AdvisedChange> advice(const Experiment& experiment, const Projection& base,
-                                  const CostModel& cost);
+// not divide. `base` is the projection of the run's experiment; nothing if it was not timed.
+std::vector<AdvisedChange> advice(const VariedRun& run, const Projection& base);
 
 }  // namespace stepcast

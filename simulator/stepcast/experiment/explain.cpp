@@ -9,7 +9,6 @@
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
-#include "stepcast/experiment/advice.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/experiment/sensitivity.hpp"
 #include "stepcast/experiment/waterfall.hpp"
@@ -136,7 +135,6 @@ Explanation explain(const Experiment& experiment, const CostModel& cost) {
     result.path = path_of({expansion, cluster, paced, p.clock}, p.time.step);
   }
   result.sensitivities = sensitivities(experiment, p, cost);
-  result.advice = advice(experiment, p, cost);
   return result;
 }
 

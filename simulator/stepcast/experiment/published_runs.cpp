@@ -38,6 +38,7 @@ PublishedRun read_run(MappingReader reader) {
   run.gpu = reader.required_text("gpu");
   run.gpus = reader.required_count("gpus");
   run.dtype = read_dtype(reader);
+  run.sequence_length = reader.required_count("sequence_length");
   run.software = reader.required_text("software");
   run.tokens_per_second_per_gpu = reader.required_number("tokens_per_second_per_gpu", kTokenRate);
   run.model_rate_per_gpu =
@@ -48,7 +49,7 @@ PublishedRun read_run(MappingReader reader) {
 }
 
 // How near a run stands, the smaller the nearer; nothing of one that is not to stand beside it.
-using Nearness = std::tuple<int, double, bool>;
+using Nearness = std::tuple<int, double, bool, double>;
 
 std::optional<Nearness> nearness(const PublishedRun& run, const Projection& projection,
                                  AccuracyFamily family) {
@@ -62,10 +63,13 @@ std::optional<Nearness> nearness(const PublishedRun& run, const Projection& proj
   }
   const double gpus_apart =
       std::abs(std::log(static_cast<double>(run.gpus) / static_cast<double>(projection.gpus)));
+  const double lengths_apart =
+      std::abs(std::log(static_cast<double>(run.sequence_length) /
+                        static_cast<double>(projection.training.sequence_length)));
   return Nearness(same_model && same_gpu ? 1
                   : same_model           ? 2
                                          : 3,
-                  gpus_apart, run.dtype != projection.training.dtype);
+                  gpus_apart, run.dtype != projection.training.dtype, lengths_apart);
 }
 
 }  // namespace

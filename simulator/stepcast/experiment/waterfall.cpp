@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/experiment/waterfall.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <utility>
+#include <variant>
 
 #include "stepcast/base/real.hpp"
+#include "stepcast/base/sum.hpp"
+#include "stepcast/model/memory_bound_kind.hpp"
 
 namespace stepcast {
 namespace {
@@ -24,11 +29,11 @@ struct ComputationTimes {
   Seconds rated;   // the same at the peak of each operator's numbers, at the rated clock
   MatrixTime products;
   MatrixTime attention;
-  Seconds memory_bound;
+  std::array<Seconds, kMemoryBoundKinds> memory_bound;
   Seconds recomputed;
 
   [[nodiscard]] Seconds total() const {
-    return products.taken + attention.taken + memory_bound + recomputed;
+    return products.taken + attention.taken + sum_over(memory_bound) + recomputed;
   }
 };
 
@@ -41,8 +46,8 @@ ComputationTimes times_of(const std::vector<ExplainedOp>& operators) {
     }
     if (entry.counted.pass == StepPass::kRecompute) {
       times.recomputed += entry.total();
-    } else if (work == Flops{}) {
-      times.memory_bound += entry.total();
+    } else if (const auto* passes = std::get_if<MemoryBound>(&entry.counted.op.work)) {
+      times.memory_bound[static_cast<std::size_t>(passes->kind)] += entry.total();
     } else {
       const double calls = real(entry.counted.count);
       times.executed += calls * work;
@@ -60,7 +65,7 @@ class Fall {
  public:
   explicit Fall(Seconds at_peak) : at_peak_(at_peak), time_(at_peak) {}
 
-  void add(std::string_view cause, Seconds time) {
+  void add(std::string_view cause, Seconds time, std::vector<KindTime> parts = {}) {
     // What sums that are equal leave when they are subtracted is no cause.
     constexpr double kRounding = 1e-12;
     if (std::abs(time / time_) < kRounding) {
@@ -68,7 +73,7 @@ class Fall {
     }
     const Seconds before = time_;
     time_ += time;
-    steps_.push_back({cause, time, before / time_, at_peak_ / time_});
+    steps_.push_back({cause, time, before / time_, at_peak_ / time_, std::move(parts)});
   }
   std::vector<WaterfallStep> take() { return std::move(steps_); }
 
@@ -83,6 +88,17 @@ constexpr std::array<std::string_view, kAxes> kExposed = {"tp_communication", "e
                                                           "cp_communication", "dp_communication",
                                                           "pp_communication"};
 
+std::vector<KindTime> kinds_of(const ComputationTimes& times) {
+  std::vector<KindTime> kinds;
+  for (std::size_t kind = 0; kind < kMemoryBoundKinds; ++kind) {
+    if (times.memory_bound[kind] > Seconds{}) {
+      kinds.push_back({name(static_cast<MemoryBoundKind>(kind)), times.memory_bound[kind]});
+    }
+  }
+  std::ranges::stable_sort(kinds, std::ranges::greater{}, &KindTime::time);
+  return kinds;
+}
+
 void add_computation(const Explanation& explanation, Fall& fall) {
   const Projection& p = explanation.projection;
   const ComputationTimes times = times_of(explanation.operators);
@@ -95,7 +111,7 @@ void add_computation(const Explanation& explanation, Fall& fall) {
   fall.add("clock", times.products.clocked + times.attention.clocked - times.rated);
   fall.add("products", times.products.lost());
   fall.add("attention", times.attention.lost());
-  fall.add("memory_bound", times.memory_bound);
+  fall.add("memory_bound", sum_over(times.memory_bound), kinds_of(times));
   fall.add("computation", p.time.breakdown.compute - times.total());
 }
 

@@ -16,7 +16,7 @@
 //   clock          matrix units below the rated clock, each kernel at its own
 //   products       shapes, tiles and waves of products
 //   attention      likewise of attention of any kind
-//   memory_bound   kernels without products
+//   memory_bound   kernels without products, told by their kinds as well
 //   computation    what the computation of the step takes besides its operators by themselves
 //   contention     computation slowed by the communication that it hides
 //   tp_communication ...  that nothing hides, by axis

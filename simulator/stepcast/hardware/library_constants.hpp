@@ -47,6 +47,7 @@ struct MaskOperations {
 };
 struct UnfusedAttentionConstants {
   UnfusedPasses plain;
+  UnfusedPasses eager;
   UnfusedPasses sinks;
   UnfusedPasses dropout;
 };

@@ -59,6 +59,7 @@ inline constexpr auto kPasses = std::to_array<Constant<Passes>>(
 inline constexpr auto kUnfused = [](auto& visit) {
   using Unfused = UnfusedAttentionConstants;
   visit.part("plain", &Unfused::plain, parts_of(kPasses));
+  visit.part("eager", &Unfused::eager, parts_of(kPasses));
   visit.part("sinks", &Unfused::sinks, parts_of(kPasses));
   visit.part("dropout", &Unfused::dropout, parts_of(kPasses));
 };

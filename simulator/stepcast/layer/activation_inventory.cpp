@@ -10,6 +10,7 @@
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_shape.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
+#include "stepcast/layer/mixer_expansion.hpp"
 
 namespace stepcast {
 namespace {
@@ -86,6 +87,19 @@ RowMoments row_moments(const ExpansionContext& context, const FeedForward& work)
   return moments;
 }
 
+// The softmax of scores that are written out holds two tensors of them in fp32 in backward beside
+// what is kept: the gradient of the probabilities, and its product with them.
+Bytes score_gradients(const ExpansionContext& context, const AttentionHeads& heads) {
+  const SoftwareSpec& software = context.software;
+  if (software.attention_kernel() != AttentionKernel::kUnfused ||
+      software.attention_scores != Implementation::kEager) {
+    return {};
+  }
+  constexpr Bytes kTwoInFp32{8};
+  const double rows = real(context.tokens() * local_heads(heads.query, context.plan.tp));
+  return rows * real(context.training.sequence_length) * kTwoInFp32;
+}
+
 }  // namespace
 
 std::vector<SavedTensor> saved_tensors(const ExpansionContext& context, LayerKind kind) {
@@ -140,7 +154,9 @@ Bytes attention_workspace(const ExpansionContext& context, LayerKind kind, const
   const Bytes rest = sum_over(layer.kept, [](const SavedTensor& tensor) {
     return tensor.id >= TensorId::kMlpInput ? tensor.bytes : Bytes{};
   });
-  return max(context_parallel_buffers(context, heads_of(context.model, kind)) - rest, Bytes{});
+  const auto heads = heads_of(context.model, kind);
+  return max(context_parallel_buffers(context, heads) + score_gradients(context, heads) - rest,
+             Bytes{});
 }
 
 }  // namespace stepcast

@@ -126,8 +126,11 @@ class AttentionExpander {
       return;
     }
     const std::int64_t keys = context_.training.sequence_length;
-    // A column of sinks keeps the softmax out of the fused kernel: its result stays in fp32 too.
-    const Bytes probability = model().attention.sinks ? kSixteenBits + kStatistic : kSixteenBits;
+    // Outside a fused kernel, where a column of sinks keeps it too, the softmax leaves its result
+    // in fp32 as well.
+    const bool in_fp32 =
+        model().attention.sinks || software().attention_scores == Implementation::kEager;
+    const Bytes probability = in_fp32 ? kSixteenBits + kStatistic : kSixteenBits;
     save(TensorId::kAttentionProbabilities, keys, probability);
     if (context_.training.dropout) {
       save(TensorId::kAttentionScoreMask, keys, kScoreMask);
@@ -316,6 +319,7 @@ class AttentionExpander {
     op.d_v = heads().v_dim;
     op.window = kind_.window;
     op.kernel = software().attention_kernel();
+    op.scores = software().attention_scores;
     op.sinks = a.sinks;
     op.dropout = context_.training.dropout;
     op.dtype = in_8bit() ? Dtype::kFp8 : op.dtype;

@@ -309,6 +309,21 @@ void ExpertLayer::cast_weights(std::int64_t rows, std::int64_t cols) {
                               Implementation::kEager, kSixteenBits);
 }
 
+// The gradient of each slice is as large as all of them: zeros are written, and it is added to the
+// sum of those before. transformers 5.17 on H200 with experts_implementation eager: 898 of each a
+// step, a millisecond of a layer's adds and a quarter of one of its fills for each expert.
+void ExpertLayer::add_up_slices(std::int64_t slices, std::int64_t weights) {
+  if (!build_.trains()) {
+    return;
+  }
+  constexpr Bytes kFp32{4};
+  constexpr std::int64_t kOnlyWritten = 2;  // a copy reads as much
+  build_.backward_memory_bound(OpId::kExpertsGradientSum, MemoryBoundKind::kCopy, slices,
+                               weights / kOnlyWritten, Implementation::kEager, kFp32);
+  build_.backward_memory_bound(OpId::kExpertsGradientSum, MemoryBoundKind::kAddPartial, slices,
+                               weights, Implementation::kEager, kFp32);
+}
+
 // What a product has made of rows is cloned and masked, and so is its gradient, which of two inputs
 // of an activation is first joined.
 void ExpertLayer::mask_products(std::int64_t width) {
@@ -331,6 +346,9 @@ void ExpertLayer::experts() {
   fetch_copies();
   if (context_.software.casts_expert_weights) {
     cast_weights(local * (gated ? 3 : 2) * width, hidden);
+  }
+  if (context_.software.slices_expert_weights) {
+    add_up_slices(local, local * (gated ? 3 : 2) * width * hidden);
   }
   build_.gradient_sum(OpId::kExpertsGradientSum, passed_rows_, apart ? 2 : 1,
                       context_.software.permute);

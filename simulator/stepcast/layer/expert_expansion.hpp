@@ -65,6 +65,7 @@ class ExpertLayer {
   [[nodiscard]] OpId input_maker() const;
   void save_input();
   void cast_weights(std::int64_t rows, std::int64_t cols);
+  void add_up_slices(std::int64_t slices, std::int64_t weights);
   [[nodiscard]] bool multiplies_masks() const;
   void biases_after_products();
   void fetch_copies();

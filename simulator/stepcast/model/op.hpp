@@ -68,6 +68,13 @@ struct GroupedGemm {
   bool operator==(const GroupedGemm&) const = default;
 };
 
+// Eager: one kernel an elementary operation. Compiled: generated, by torch.compile. Fused: written
+// by hand, or one vectorised kernel of the framework.
+enum class Implementation { kEager, kCompiled, kFused };
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<Implementation> = {"eager", "compiled",
+                                                                             "fused"};
+
 struct Attention {
   std::int64_t batch = 0;
   std::int64_t seq_q = 0;
@@ -87,15 +94,11 @@ struct Attention {
   // The mask is a tensor of batch x seq_q x seq_kv values that are added to the scores, of which
   // none is left out.
   bool mask_tensor = false;
+  // How scores become probabilities where no kernel fuses attention. Fused: one kernel scales,
+  // masks and takes the softmax. Eager: each of these is one, the softmax in fp32 between casts.
+  Implementation scores = Implementation::kFused;
   bool operator==(const Attention&) const = default;
 };
-
-// Eager: one kernel an elementary operation. Compiled: generated, by torch.compile. Fused: written
-// by hand, or one vectorised kernel of the framework.
-enum class Implementation { kEager, kCompiled, kFused };
-template <>
-inline constexpr std::array<std::string_view, 3> kNamesOf<Implementation> = {"eager", "compiled",
-                                                                             "fused"};
 
 // A kernel bound by memory over a rows x cols tensor of `element` bytes a value.
 struct MemoryBound {

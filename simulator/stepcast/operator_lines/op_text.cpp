@@ -116,6 +116,9 @@ Json json_of(const Attention& op) {
   if (op.mask_tensor) {
     json["mask_tensor"] = true;
   }
+  if (op.kernel == AttentionKernel::kUnfused && op.scores != Implementation::kFused) {
+    json["scores"] = name(op.scores);
+  }
   return json;
 }
 Json json_of(const LinearAttention& op) {

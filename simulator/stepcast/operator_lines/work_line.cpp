@@ -130,6 +130,8 @@ Op read_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device) 
   op.sinks = fields.optional_flag("sinks").value_or(false);
   op.dropout = fields.optional_flag("dropout").value_or(false);
   op.mask_tensor = fields.optional_flag("mask_tensor").value_or(false);
+  op.scores = fields.optional_choice<Implementation>("scores", enum_names<Implementation>(),
+                                                     Implementation::kFused);
   op.documents.length = fields.optional_count("document_length", 0, kSizeOrNone);
   op.documents.lengths = fields.optional_choice<DocumentLengths>(
       "document_lengths", enum_names<DocumentLengths>(), DocumentLengths::kFixed);

@@ -83,6 +83,7 @@ void kernel_settings(Settings& software) {
   software.choice("mla_k_rope", &SoftwareSpec::mla_k_rope);
   software.choice("grouped_gemm", &SoftwareSpec::grouped_gemm);
   software.choice("attention", &SoftwareSpec::attention);
+  software.choice("attention_scores", &SoftwareSpec::attention_scores);
   software.flag("attention_8bit", &SoftwareSpec::attention_8bit);
   software.choice("norm", &SoftwareSpec::norm);
   software.choice("mixer_passes", &SoftwareSpec::mixer_passes);
@@ -113,6 +114,7 @@ void kernel_settings(Settings& software) {
   software.count("attention_copies", &SoftwareSpec::attention_copies, {0, 64});
   software.flag("cuda_graph", &SoftwareSpec::cuda_graph);
   software.choice("stack", &SoftwareSpec::stack);
+  software.choice("framework", &SoftwareSpec::framework);
   software.choice("cuda_graph_scope", &SoftwareSpec::cuda_graph_scope);
 }
 
@@ -122,6 +124,7 @@ void step_settings(Settings& software) {
   software.flag("masks_by_tensor", &SoftwareSpec::masks_by_tensor);
   software.flag("tp_relayout", &SoftwareSpec::tp_relayout);
   software.flag("casts_expert_weights", &SoftwareSpec::casts_expert_weights);
+  software.flag("slices_expert_weights", &SoftwareSpec::slices_expert_weights);
   software.flag("accumulates_in_gemm", &SoftwareSpec::accumulates_in_gemm);
   software.flag("clips_gradients", &SoftwareSpec::clips_gradients);
   software.flag("scales_gradients", &SoftwareSpec::scales_gradients);

@@ -56,6 +56,20 @@ enum class Stack { kTuned, kAsItComes };
 template <>
 inline constexpr std::array<std::string_view, 2> kNamesOf<Stack> = {"tuned", "as_it_comes"};
 
+// Whose options a run has, as far as advice on how to look at one names them.
+enum class FrameworkFamily {
+  kOther,
+  kMegatron,
+  kNemo,
+  kTorchtitan,
+  kTransformers,
+  kDeepSpeed,
+  kMaxText
+};
+template <>
+inline constexpr std::array<std::string_view, 7> kNamesOf<FrameworkFamily> = {
+    "other", "megatron", "nemo", "torchtitan", "transformers", "deepspeed", "maxtext"};
+
 enum class CudaGraphScope { kWhole, kWithoutExperts };
 template <>
 inline constexpr std::array<std::string_view, 2> kNamesOf<CudaGraphScope> = {"whole",
@@ -320,6 +334,9 @@ struct SoftwareSpec {
   GroupedGemmMode grouped_gemm = GroupedGemmMode::kTurbo;
   AttentionKernel attention = AttentionKernel::kFlash2;
   AttentionSoftware attention_library;
+  // Of unfused attention (Attention::scores): Megatron's scaled masked softmax is one kernel,
+  // transformers' eager_attention_forward has one for each of its calls.
+  Implementation attention_scores = Implementation::kFused;
   bool attention_8bit = false;  // where products are in 8 or 4 bits, attention's are in 8
   SparseKernel sparse_attention = SparseKernel::kLibrary;
   // What that library runs for a model on a GPU; nothing where neither is known.
@@ -379,21 +396,25 @@ struct SoftwareSpec {
   bool masks_by_tensor = false;
   bool repeats_kv_heads = false;  // before attention, one for each query head that shares them
   Stack stack = Stack::kAsItComes;
+  FrameworkFamily framework = FrameworkFamily::kOther;
   bool cuda_graph = false;
   CudaGraphScope cuda_graph_scope = CudaGraphScope::kWhole;
   bool tp_relayout = false;           // tensors of more than one sequence are copied around
                                       // tensor-parallel collectives, their sequence outermost
   bool casts_expert_weights = false;  // fp32 expert weights become 16 bits in every forward
-  bool accumulates_in_gemm = true;    // gradients of micro-batches are summed by the product
-  bool clips_gradients = false;       // by their norm, in passes of their own before the update;
-                                      // gradient buffers are zeroed and parameters copied after it
-  bool scales_gradients = false;      // by their norm, in place, whether or not it is too large:
-                                      // torch.nn.utils.clip_grad_norm_, 12 bytes a parameter
-  bool norms_on_host = false;         // of gradients that an offload took there: clip_grad_norm_;
-                                      // an engine takes them as gradients pass on the device
-  bool checks_gradients = false;      // before they are reduced: buffers are divided by the number
-                                      // of replicas and searched for what is not a number
-  bool async_tp = false;              // tensor-parallel collectives hidden behind their GEMM
+  // A loop over experts takes each one's weights out of one parameter: autograd makes the gradient
+  // of every slice as large as that, zeros but for the slice, and adds it to those before.
+  bool slices_expert_weights = false;
+  bool accumulates_in_gemm = true;  // gradients of micro-batches are summed by the product
+  bool clips_gradients = false;     // by their norm, in passes of their own before the update;
+                                    // gradient buffers are zeroed and parameters copied after it
+  bool scales_gradients = false;    // by their norm, in place, whether or not it is too large:
+                                    // torch.nn.utils.clip_grad_norm_, 12 bytes a parameter
+  bool norms_on_host = false;       // of gradients that an offload took there: clip_grad_norm_;
+                                    // an engine takes them as gradients pass on the device
+  bool checks_gradients = false;    // before they are reduced: buffers are divided by the number
+                                    // of replicas and searched for what is not a number
+  bool async_tp = false;            // tensor-parallel collectives hidden behind their GEMM
   bool scatters_pipeline_sends = false;  // each tensor-parallel rank sends its part of what they
                                          // all hold, which the next stage's ranks gather
 

@@ -41,7 +41,7 @@ std::string size_text(const CauseFit& fit) {
 }
 
 Value checks_of(const CauseFit& fit) {
-  return list_of(info(fit.cause).checks, [](std::string_view check) { return Value(check); });
+  return list_of(fit.checks, [](std::string_view check) { return Value(check); });
 }
 
 constexpr auto kFitColumns = std::to_array<Column<CauseFit>>({
@@ -196,7 +196,8 @@ std::string trace_text(const Diagnosis& d) {
          as_time(Value(d.trace->step.value())) + "\n" +
          kParts.table("part measured_s projected_s state", rows_of(*d.trace)).text() +
          text_list(d.trace->doubts, "",
-                   [](const std::string& doubt) { return line("doubt", doubt); });
+                   [](const std::string& doubt) { return line("doubt", doubt); }) +
+         text_list(d.trace->notes, "", [](const std::string& note) { return line("note", note); });
 }
 
 // Of each cause that is told: the parts that it moves, and which of them the trace has so.
@@ -245,8 +246,9 @@ std::string causes_text(const Diagnosis& d) {
     cells.push_back(settings_text(fit.settings));
     table.add_row(std::move(cells));
   }
-  return "\nCauses, the likeliest first: score, and the tokens/s without the cause over those with "
-         "it\n" +
+  return "\nCauses, the likeliest first: score, whether each figure is then as near as chance and "
+         "our "
+         "usual error leave it, and the tokens/s without the cause over those with it\n" +
          table.text();
 }
 
@@ -278,9 +280,9 @@ std::string checks_text(const Diagnosis& d) {
   }
   std::string text = "\nHow to check\n";
   for (std::size_t i = 0; i < std::min(kTold, d.causes.size()); ++i) {
-    const CauseInfo& known = info(d.causes[i].cause);
-    text += "  " + std::string(known.title) + "\n";
-    for (const std::string_view check : known.checks) {
+    const CauseFit& fit = d.causes[i];
+    text += "  " + std::string(info(fit.cause).title) + "\n";
+    for (const std::string_view check : fit.checks) {
       text += "    " + std::string(check) + "\n";
     }
   }
@@ -340,7 +342,8 @@ nlohmann::ordered_json to_json(const Diagnosis& d) {
     json["trace"] = {{"file", d.trace->file},
                      {"step_s", d.trace->step.value()},
                      {"parts", kParts.json_rows(rows_of(*d.trace))},
-                     {"doubts", d.trace->doubts}};
+                     {"doubts", d.trace->doubts},
+                     {"notes", d.trace->notes}};
   }
   json["figures"] = kFigures.json_rows(kFigureMembers, rows_of(d, d.projected));
   json["causes"] =

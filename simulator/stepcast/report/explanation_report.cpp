@@ -182,6 +182,20 @@ std::string moves_text(const AdvisedChange& change) {
   return text;
 }
 
+// The kinds of kernels of a row, beneath it.
+void add_parts(const WaterfallStep& row, Seconds step, TextTable& table) {
+  constexpr double kWorthSaying = 0.005;
+  for (const KindTime& part : row.parts) {
+    const double share = part.time / step;
+    if (share >= kWorthSaying) {
+      std::string kind(part.kind);
+      std::ranges::replace(kind, '_', ' ');
+      table.add_row(
+          {"    " + kind, readable(part.time), decimals(100.0 * share, 1) + " %", "", ""});
+    }
+  }
+}
+
 }  // namespace
 
 std::string waterfall_to_text(const Explanation& e) {
@@ -200,6 +214,7 @@ std::string waterfall_to_text(const Explanation& e) {
     table.add_row({"  " + cause, readable(step.time),
                    decimals(100.0 * (step.time / p.time.step), 1) + " %", decimals(step.factor, 3),
                    decimals(100.0 * step.mfu_after, 1) + " %"});
+    add_parts(step, p.time.step, table);
   }
   return "\nFrom the peak of " + decimals(p.peak_rate.value() / 1e12, 1) +
          " TFLOP/s, at which the " + "step would take " + readable(p.mfu * p.time.step) +
@@ -208,10 +223,16 @@ std::string waterfall_to_text(const Explanation& e) {
 
 nlohmann::ordered_json waterfall_to_json(const std::vector<WaterfallStep>& steps) {
   return list_of(steps, [](const WaterfallStep& step) -> Value {
-    return {{"cause", step.cause},
-            {"time_s", step.time.value()},
-            {"factor", step.factor},
-            {"mfu_after", step.mfu_after}};
+    Value json = {{"cause", step.cause},
+                  {"time_s", step.time.value()},
+                  {"factor", step.factor},
+                  {"mfu_after", step.mfu_after}};
+    if (!step.parts.empty()) {
+      json["parts"] = list_of(step.parts, [](const KindTime& part) -> Value {
+        return {{"kind", part.kind}, {"time_s", part.time.value()}};
+      });
+    }
+    return json;
   });
 }
 
@@ -242,6 +263,7 @@ nlohmann::ordered_json advice_to_json(const std::vector<AdvisedChange>& advice) 
       changes[key] = value;
     }
     return {{"what", moves_text(change)},
+            {"change", moves_text(change)},
             {"changes", std::move(changes)},
             {"tokens_per_second_per_gpu", change.tokens_per_second_per_gpu},
             {"gain", change.gain},

@@ -29,6 +29,7 @@ constexpr auto kPublishedColumns = std::to_array<Column<PublishedRun>>({
     {"gpu", "GPU", member<&PublishedRun::gpu>, as_text, Align::kLeft},
     {"gpus", "GPUs", member<&PublishedRun::gpus>, as_count},
     {"dtype", "format", member<&PublishedRun::dtype>, as_text, Align::kLeft},
+    {"sequence_length", "sequence", member<&PublishedRun::sequence_length>, as_count},
     {"software", "software", member<&PublishedRun::software>, as_text, Align::kLeft},
     {"tokens_per_second_per_gpu", "tokens/s/GPU", member<&PublishedRun::tokens_per_second_per_gpu>,
      as_number<1>},
@@ -72,9 +73,8 @@ std::string published_to_text(const std::vector<PublishedRun>& runs) {
   return "\nWhat others measured, the nearest first\n" +
          kPublished
              .table(
-                 "model parameters gpu gpus dtype software tokens_per_second_per_gpu "
-                 "model_tflops_per_gpu "
-                 "source",
+                 "model parameters gpu gpus dtype sequence_length software "
+                 "tokens_per_second_per_gpu model_tflops_per_gpu source",
                  runs)
              .text();
 }

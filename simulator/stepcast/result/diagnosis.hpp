@@ -85,7 +85,8 @@ struct TracedStep {
   std::string file;
   Seconds step;                     // as measured
   std::vector<StepPart> parts;      // none that neither side has
-  std::vector<std::string> doubts;  // what makes the two doubtful to be of one step
+  std::vector<std::string> doubts;   // what makes the two doubtful to be of one step
+  std::vector<std::string> notes{};  // what a reader is to know besides
 };
 
 // One form of a cause, at the size that explains the points best.
@@ -100,6 +101,7 @@ struct CauseFit {
   double score = 0.0;             // of all forms of all causes; they add up to 1
   std::vector<Figure> projected;  // of each point, with the cause
   double gain = 1.0;  // tokens/s of the first point without the cause over those with it
+  std::vector<std::string_view> checks;  // how to see it on this GPU and in this framework
   // Of each part of the traced step, projected with the cause; empty without a trace, and of a
   // convention, which changes no run.
   std::vector<Seconds> traced;

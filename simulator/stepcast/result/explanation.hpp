@@ -63,12 +63,19 @@ struct Sensitivity {
   [[nodiscard]] double change_percent() const { return 100.0 * (to / from - 1.0); }
 };
 
+// What kernels of one kind take of the step.
+struct KindTime {
+  std::string_view kind;  // "permute", with static lifetime
+  Seconds time;
+};
+
 // From the peak rate to the MFU (experiment/waterfall.hpp).
 struct WaterfallStep {
   std::string_view cause;  // with static lifetime
   Seconds time;            // of the step; negative of a gain
   double factor = 1.0;     // of the MFU
   double mfu_after = 0.0;
+  std::vector<KindTime> parts{};  // of kernels that memory bounds, most time first; else none
 };
 
 // Settings of an experiment moved by one step, or two of them together, and what that makes of it.
@@ -86,7 +93,8 @@ struct AdvisedChange {
 struct Explanation {
   Projection projection;
   std::vector<WaterfallStep> waterfall;
-  std::vector<AdvisedChange> advice;   // those that fit first, then by their rate
+  // Those that fit first, then by their rate; empty until it is asked for (experiment/advice.hpp).
+  std::vector<AdvisedChange> advice;
   std::vector<ExplainedOp> operators;  // of the slowest pipeline rank, most total time first
   std::vector<LimitedTime> limits;     // of the step of that rank, most time first
   std::vector<PathSegment> path;       // that determines the step; adds up to it

@@ -19,6 +19,7 @@ struct PublishedRun {
   std::string gpu;
   std::int64_t gpus = 1;
   Dtype dtype = Dtype::kBf16;
+  std::int64_t sequence_length = 0;
   std::string software;                    // the named set that describes it
   double tokens_per_second_per_gpu = 0.0;  // as measured
   FlopsPerSecond model_rate_per_gpu;       // of the model's FLOPs as we count them, at that rate

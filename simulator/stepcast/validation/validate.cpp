@@ -130,6 +130,7 @@ PublishedRun published_run(const MeasuredRun& run, const MeasuredQuantity& quant
   published.gpu = projection.gpu;
   published.gpus = projection.gpus;
   published.dtype = projection.training.dtype;
+  published.sequence_length = projection.training.sequence_length;
   published.software = projection.software;
   published.tokens_per_second_per_gpu =
       quantity.metric == Metric::kTokenRate ? quantity.value : tokens / quantity.value;

@@ -277,6 +277,9 @@ TEST_CASE("unfused attention passes over the scores as often as its kernels do",
   Attention op = square(1024, 1, AttentionKernel::kUnfused);
   const UnfusedAttentionConstants counted = shipped_gpu("h100_sxm").libraries.unfused_attention;
   CHECK(unfused_passes(op, counted) == 4.0);
+  op.scores = Implementation::kEager;
+  CHECK(unfused_passes(op, counted) == 27.0);
+  op.scores = Implementation::kFused;
   op.dropout = true;
   CHECK(unfused_passes(op, counted) == 8.0);
   op.sinks = true;

@@ -77,7 +77,7 @@ TEST_CASE("every cause has its row, a check and a prior whose source is said", "
     CAPTURE(name(cause));
     CHECK(info(cause).cause == cause);
     CHECK_FALSE(info(cause).checks.empty());
-    CHECK((info(cause).prior == 1.0) == info(cause).prior_source.empty());
+    CHECK(info(cause).prior() == 1.0 + static_cast<double>(info(cause).seen_by.size()));
   }
 }
 

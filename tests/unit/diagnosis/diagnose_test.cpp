@@ -9,9 +9,9 @@
 #include "sample_specs.hpp"
 #include "stepcast/diagnosis/cause_changes.hpp"
 #include "stepcast/diagnosis/measured_figure.hpp"
-#include "stepcast/diagnosis/varied_run.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/experiment/varied_run.hpp"
 
 namespace stepcast::diagnose_test {
 namespace {
@@ -89,6 +89,51 @@ TEST_CASE("a slow network is found from three points, with its rate", "[unit]") 
   CHECK(*d.causes.front().size == Approx(2.0).epsilon(0.02));
   CHECK(d.causes.front().unit == "GB/s a GPU");
   CHECK(d.causes.front().meets);
+}
+
+TEST_CASE("checks are of the GPU's vendor and of the framework that runs", "[unit]") {
+  Bench bench;
+  const Diagnosis d = bench.diagnosed({bench.measured({}, {{"cluster.gpu_clock", "900 MHz"}})});
+  const CauseFit* fit = fit_of(d, Cause::kClockOrPower);
+  REQUIRE(fit != nullptr);
+  REQUIRE(fit->checks.size() == 1);
+  CHECK(fit->checks.front().starts_with("nvidia-smi"));
+  const CauseFit* again = fit_of(d, Cause::kRecomputation);
+  REQUIRE(again != nullptr);
+  CHECK(again->checks.front().starts_with("activation_checkpoint.mode"));  // torchtitan's
+}
+
+TEST_CASE("a rate that leaves padding out is met by the share of it", "[unit]") {
+  Bench bench;
+  MeasuredPoint point = bench.measured({}, {}, Metric::kTokenRate);
+  point.measured.value *= 0.6;
+  const Diagnosis d = bench.diagnosed({point});
+  const CauseFit* fit = fit_of(d, Cause::kDocumentsOrPadding);
+  REQUIRE(fit != nullptr);
+  CHECK(*fit->size == Approx(0.4).epsilon(0.01));
+  CHECK(fit->gain == Approx(1.0 / 0.6).epsilon(0.01));
+  CHECK(fit->settings.empty());
+  // The time of a step does not tell how many of its tokens are padding.
+  const Diagnosis step = bench.diagnosed({bench.measured({}, {{"cluster.gpu_clock", "900 MHz"}})});
+  CHECK(fit_of(step, Cause::kDocumentsOrPadding) == nullptr);
+}
+
+TEST_CASE("a run in fp32 is found by the rate of its products", "[unit]") {
+  Bench bench;
+  const auto forms = [&bench](std::string_view form) {
+    for (const CauseChange& change : bench.changes()) {
+      if (change.form == form) {
+        return change.settings;
+      }
+    }
+    return KeySettings{};
+  };
+  const KeySettings tf32 = forms("TF32 instead of 16 bits");
+  REQUIRE_FALSE(tf32.empty());
+  CHECK(tf32.front() == std::pair<std::string, std::string>("cluster.scale.matrix_rate", "0.5"));
+  const Diagnosis d = bench.diagnosed({bench.measured({}, forms("fp32 instead of 16 bits"))});
+  REQUIRE(fit_of(d, Cause::kPrecisionNotUsed) != nullptr);
+  CHECK(fit_of(d, Cause::kPrecisionNotUsed)->form == "fp32 instead of 16 bits");
 }
 
 TEST_CASE("documents that are longer than was said are found, with their length", "[unit]") {

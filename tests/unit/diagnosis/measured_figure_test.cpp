@@ -24,6 +24,7 @@ TEST_CASE("a figure is told by its unit", "[unit]") {
   check("120TFLOP/s", Metric::kModelRate, 120.0);
   check("9.8%", Metric::kModelShare, 0.098);
   check("43.5GiB", Metric::kPeakMemory, 43.5 * 1024 * 1024 * 1024);
+  check("43.5 GiB reserved", Metric::kPeakReservedMemory, 43.5 * 1024 * 1024 * 1024);
 }
 
 TEST_CASE("what has no unit, another one or no amount is no figure", "[unit]") {
@@ -38,6 +39,7 @@ TEST_CASE("a figure of one metric takes its own unit, and of TFLOP/s and MFU non
   CHECK(parse_figure("120", Metric::kModelRate)->value == 120.0);
   CHECK(parse_figure("9.8", Metric::kModelShare)->value == Approx(0.098));
   CHECK(parse_figure("13s", Metric::kStepTime)->value == 13.0);
+  CHECK(parse_figure("2GiB reserved", Metric::kPeakMemory)->metric == Metric::kPeakReservedMemory);
   CHECK_FALSE(parse_figure("13", Metric::kStepTime));
   CHECK_FALSE(parse_figure("13s", Metric::kTokenRate));
   CHECK_FALSE(parse_figure("200", Metric::kModelShare));

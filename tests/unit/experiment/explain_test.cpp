@@ -126,6 +126,15 @@ TEST_CASE("the factors of a waterfall lead from the peak to the MFU", "[property
   }
 }
 
+TEST_CASE("what memory bounds is told by its kinds, which add up to it", "[unit]") {
+  const Explanation e = explained(example("14_deepseek_v3_h800"));
+  const auto row = std::ranges::find(e.waterfall, "memory_bound", &WaterfallStep::cause);
+  REQUIRE(row != e.waterfall.end());
+  CHECK(row->parts.size() > 5);
+  CHECK(sum_over(row->parts, &KindTime::time).value() == Approx(row->time.value()).epsilon(1e-9));
+  CHECK(std::ranges::find(row->parts, "permute", &KindTime::kind) != row->parts.end());
+}
+
 TEST_CASE("a waterfall names what a change of the plan costs", "[unit]") {
   const auto time_of = [](const Explanation& e, std::string_view cause) {
     const auto step = std::ranges::find(e.waterfall, cause, &WaterfallStep::cause);

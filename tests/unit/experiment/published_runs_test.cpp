@@ -24,6 +24,7 @@ PublishedRun run(const std::string& id, double parameters, const std::string& gp
   made.parameters = parameters;
   made.gpu = gpu;
   made.gpus = gpus;
+  made.sequence_length = 4096;
   made.software = "megatron";
   made.tokens_per_second_per_gpu = 100.0;
   made.model_rate_per_gpu = FlopsPerSecond(4e14);
@@ -36,6 +37,7 @@ Projection projection() {
   p.parameters = 8e9;
   p.gpu = "h100_sxm";
   p.gpus = 16;
+  p.training.sequence_length = 4096;
   return p;
 }
 
@@ -64,6 +66,13 @@ TEST_CASE("of as many GPUs the run in the same format goes first", "[unit]") {
                                      run("bf16", 8e9, "h100_sxm", 16)};
   known.front().dtype = Dtype::kFp8;
   CHECK(nearest(known, 9) == std::vector<std::string>{"bf16", "fp8"});
+}
+
+TEST_CASE("of one format the run with sequences as long goes first", "[unit]") {
+  std::vector<PublishedRun> known = {run("long", 8e9, "h100_sxm", 16),
+                                     run("like", 8e9, "h100_sxm", 16)};
+  known.front().sequence_length = 131072;
+  CHECK(nearest(known, 9) == std::vector<std::string>{"like", "long"});
 }
 
 TEST_CASE("the runs that ship have a figure and a source each", "[unit]") {

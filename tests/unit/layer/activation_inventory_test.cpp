@@ -45,6 +45,13 @@ Bytes saved(const Sample& sample) { return total(saved_tensors(sample.context(),
 const Megatron kModel22B{2048, 4, 6144, 64};
 const Megatron kModel175B{2048, 1, 12288, 96};
 
+TEST_CASE("scores that are written out stay in fp32 and in 16 bits", "[case]") {
+  const Sample fused = megatron(kModel22B, 1, false);
+  Sample eager = fused;
+  eager.software.attention_scores = Implementation::kEager;
+  CHECK(saved(eager) == saved(fused) + Bytes(4 * kModel22B.abss()));
+}
+
 TEST_CASE("one GPU saves s b h (34 + 5 a s / h) bytes a layer", "[case]") {
   for (const Megatron& m : {kModel22B, kModel175B}) {
     CHECK(saved(megatron(m, 1, false)) == Bytes(34 * m.sbh() + 5 * m.abss()));

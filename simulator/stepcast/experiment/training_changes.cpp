@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/diagnosis/training_changes.hpp"
+#include "stepcast/experiment/training_changes.hpp"
 
 namespace stepcast {
 

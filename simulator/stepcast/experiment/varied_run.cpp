@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/diagnosis/varied_run.hpp"
+#include "stepcast/experiment/varied_run.hpp"
 
 #include <utility>
 
