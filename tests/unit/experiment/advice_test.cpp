@@ -130,7 +130,7 @@ TEST_CASE("what is advised is what its settings project", "[unit]") {
   }
   CHECK(moved.contains("training.dtype"));
   CHECK(moved.contains("training.optimizer"));
-  CHECK(moved.contains("software.async_tp"));
+  CHECK(moved.contains("software.gradient_reduce"));
 }
 
 }  // namespace
