@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Rewrites what the tests expect of reports and messages, the errors to expect (update_accuracy.sh), the page of
-# accuracy and the
-# README's outputs, from a release build.
+# accuracy, the measured runs that diagnoses show (update_published_runs.sh) and the README's outputs, from a release
+# build.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 stepcast="$root/build/release/bin/stepcast"
 "$root/scripts/update_accuracy.sh" "$stepcast"
 "$root/scripts/update_accuracy_page.sh" "$stepcast"
+"$root/scripts/update_published_runs.sh" "$stepcast"
 for folder in "$root"/examples/*/; do
   [ -f "$folder/experiment.yaml" ] || continue
   "$stepcast" project "$folder/experiment.yaml" >"$folder/expected.txt" || [ $? -eq 4 ]  # memory is tight

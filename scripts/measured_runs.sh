@@ -15,3 +15,27 @@ copy_measured_runs() {
   grep -v '^{"id":"titan-dsv3-671b' "$1/tests/validation/training_runs.jsonl" >"$2/training_runs.jsonl"
   grep -v 'under the profiler' "$1/tests/validation/minimal_async_ep.jsonl" >"$2/minimal_async_ep.jsonl"
 }
+
+# Writes hardware_profiles/NAME.json from a report of runs, or says with --check whether it is up to date.
+# Usage: report_of_runs ROOT NAME FORMAT SCRIPT RUNS [--check] [STEPCAST]; RUNS names an array of files.
+report_of_runs() {
+  local root=$1 shipped="$1/hardware_profiles/$2.json" format=$3 script=$4 check=false folder stepcast
+  local -n runs=$5
+  shift 5
+  if [ "${1:-}" = --check ]; then
+    check=true
+    shift
+  fi
+  stepcast=${1:-$root/build/release/bin/stepcast}
+  folder=$(mktemp -d)
+  # shellcheck disable=SC2064  # the folder of this call
+  trap "rm -rf '$folder'" EXIT
+  copy_measured_runs "$root" "$folder"
+  (cd "$folder" && "$stepcast" validate "${runs[@]}" --format "$format" >made)
+  if ! $check; then
+    cat "$folder/made" >"$shipped"
+  elif ! diff -u "$shipped" "$folder/made"; then
+    echo "${shipped#"$root"/} is out of date: run scripts/$script" >&2
+    return 1
+  fi
+}

@@ -8,9 +8,9 @@
 // The price is that (g - 1)/g of what leaves passes over the scale-up links too.
 //
 // The rank that receives most gets what it has above the mean when its own sends are through, so
-// that its links carry one direction alone: at their wire rate, by splits of 1.5 to 3 times the
-// mean on four H200 (-8 to 12 % off from 16 MiB on, where balanced rates would be up to 35 % too
-// slow).
+// that its links carry one direction alone, at their wire rate. All-to-alls of 16 MiB and more with
+// 1.5 to 3 times the mean, in graphs on four H200 (tests/validation/four_collectives.jsonl), come
+// out between 12 % too fast and 10 % too slow; at the rate of both directions up to 35 % too slow.
 #include <algorithm>
 
 #include "backends/collective/collective_time.hpp"
@@ -24,13 +24,15 @@ struct TrafficParts {
   Bytes excess;   // from them, of the most loaded rank above the mean
   Bytes outside;  // to all others
   Bytes own;
+  Bytes largest;  // for one peer
 };
 
 TrafficParts parts_of(Bytes bytes, double imbalance, const LinkGroup& links) {
   const double n = real(links.ranks);
   const double g = real(links.members);
   const Bytes inside = (g - 1.0) / n * bytes;
-  return {inside, (imbalance - 1.0) * inside, imbalance * (n - g) / n * bytes, bytes / n};
+  return {inside, (imbalance - 1.0) * inside, imbalance * (n - g) / n * bytes, bytes / n,
+          imbalance / n * bytes};
 }
 
 Seconds inside_time(Bytes both_ways, Bytes one_way, const FabricView& view) {
@@ -68,12 +70,14 @@ Seconds latency(const FabricView& view) {
   return latency(view.constants.message.base, view.constants.simple, view);
 }
 
-// Everything that a rank sends, receives or keeps goes through its units at the rate of LL.
-CollectiveTime by_ll(Bytes units_move, Bytes outside, double peers, const FabricView& view) {
+// `peers` messages at once, each through a channel of its own, `outside` of them over the network.
+CollectiveTime by_ll(Bytes for_a_peer, double peers, double outside, const FabricView& view) {
   constexpr double kVolume = 2.0;  // a flag of 4 bytes with each 4 bytes of data
   const CollectiveConstants& c = view.constants;
+  const Seconds inside =
+      std::max(0.0, peers - 1.0) * c.message.ll_peer + for_a_peer / c.message.ll_rate;
   const Transfer transfer = slower(
-      units_move / c.ll.rate, network_time(kVolume * outside, peers, mixed_rate(view.links), view));
+      inside, network_time(kVolume * outside * for_a_peer, outside, mixed_rate(view.links), view));
   return {latency(c.ll.base + c.ll.hop, c.ll, view) + transfer.time, transfer.time,
           transfer.outside, CollectiveAlgorithm::kDirect, Protocol::kLl};
 }
@@ -83,17 +87,16 @@ CollectiveTime quicker(const CollectiveTime& a, const CollectiveTime& b) {
 }
 
 CollectiveTime single_shot(const TrafficParts& parts, const FabricView& view) {
-  const double peers = real(view.links.ranks - view.links.members);
+  const double outside = real(view.links.ranks - view.links.members);
   const Seconds inside =
       inside_time(parts.inside, parts.excess, view) + parts.own / view.constants.message.own_rate;
   const Transfer transfer =
-      slower(inside, network_time(parts.outside, peers, mixed_rate(view.links), view));
+      slower(inside, network_time(parts.outside, outside, mixed_rate(view.links), view));
   const CollectiveTime simple{latency(view) + transfer.time, transfer.time, transfer.outside,
                               CollectiveAlgorithm::kDirect, Protocol::kSimple};
-  const Bytes all = parts.inside + parts.excess + parts.outside + parts.own;
-  return all > view.constants.message.ll_bytes
+  return parts.largest > view.constants.message.ll_bytes
              ? simple
-             : quicker(simple, by_ll(all, parts.outside, peers, view));
+             : quicker(simple, by_ll(parts.largest, real(view.links.ranks - 1), outside, view));
 }
 
 CollectiveTime by_rails(CollectiveAlgorithm algorithm, const TrafficParts& parts,
@@ -138,9 +141,8 @@ CollectiveTime send_time(Bytes bytes, const FabricView& view) {
   const Seconds hop = inside ? Seconds{} : c.simple.network_hop + view.links.network_base;
   const CollectiveTime simple{c.message.base + hop + transfer, transfer, !inside,
                               CollectiveAlgorithm::kDirect, Protocol::kSimple};
-  return bytes > c.message.ll_bytes
-             ? simple
-             : quicker(simple, by_ll(bytes, inside ? Bytes{} : bytes, 1.0, view));
+  return bytes > c.message.ll_bytes ? simple
+                                    : quicker(simple, by_ll(bytes, 1.0, inside ? 0.0 : 1.0, view));
 }
 
 }  // namespace stepcast

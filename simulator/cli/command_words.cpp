@@ -57,7 +57,7 @@ constexpr std::array kTypes = {
     Takes{"PERCENT", "--mfu"},
     Takes{"SIZE", "--memory --tried"},
     Takes{"KEY=VALUE:FIGURE", "--point"},
-    Takes{"FILE|-", "--points"},
+    Takes{"FILE|-", "--points --trace"},
 };
 
 // What it takes within one command, or those below it, alone.

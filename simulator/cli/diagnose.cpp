@@ -27,6 +27,8 @@ int run_diagnose(const DiagnoseOptions& options, const GlobalOptions& global) {
                                {"mfu", "--mfu"},
                                {"memory", "--memory"},
                                {"point", "--point"},
+                               {"traces", "--trace"},
+                               {"page", "--html"},
                                {"out_of_memory", "--out-of-memory"},
                                {"tried", "--tried"}},
                               [&] {
@@ -59,10 +61,16 @@ void add_diagnose(CLI::App& program, const GlobalOptions& global, Run& run) {
   take_standard_input(*command->add_option(
       "--points", options->points_file,
       "and of a table (CSV): columns called by keys, and measured, step, tflops, mfu, memory"));
+  take_standard_input(
+      *command->add_option("--trace", given.traces,
+                           "and traces of its step by PyTorch's profiler: what a cause moves in it "
+                           "counts for or against "
+                           "the cause; without a figure the traced step is what was measured"));
   command->add_flag("--out-of-memory", given.out_of_memory,
                     "instead: what stands at the peak, and what each setting would save");
   command->add_option("--tried", given.tried, "what the request asked for that failed, 2GiB");
   add_output_options(*command, options->output, {"text", "json", "csv"});
+  add_page_option(*command, options->output);
   on_choice(*command, run, [options, &global] { return run_diagnose(*options, global); });
 }
 

@@ -15,14 +15,21 @@ struct ValidateOptions {
   OutputOptions output;
 };
 
+// Forms that are files of the data folder, or lines, and no report of groups.
+bool is_of_rows(const std::string& format) {
+  return format == "csv" || format == "accuracy" || format == "published";
+}
+
 // What is printed, whose forms are not the same.
 ValidateSettings::Of what(const ValidateOptions& options) {
   using Of = ValidateSettings::Of;
   const std::string& format = options.output.format;
   if (!options.regret && !options.sku_ratios) {
-    return format == "accuracy" ? Of::kAccuracy : Of::kErrors;
+    return format == "accuracy"    ? Of::kAccuracy
+           : format == "published" ? Of::kPublished
+                                   : Of::kErrors;
   }
-  if (format == "csv" || format == "accuracy") {
+  if (is_of_rows(format)) {
     throw ConfigError({"--format " + format, 0, 0},
                       "is not there with --regret and --sku-ratios; give text or json");
   }
@@ -44,8 +51,7 @@ void check_options(const ValidateOptions& options) {
        {std::pair<std::string, bool>("--regret", options.regret),
         std::pair<std::string, bool>("--sku-ratios", options.sku_ratios),
         std::pair<std::string, bool>("--baseline", options.settings.baseline),
-        std::pair<std::string, bool>("--format " + format,
-                                     format == "csv" || format == "accuracy")}) {
+        std::pair<std::string, bool>("--format " + format, is_of_rows(format))}) {
     if (is_there) {
       diagnostics.error({option, 0, 0}, "is not of groups of runs, which " + given +
                                             " reports on; leave one of the two out");
@@ -98,7 +104,7 @@ void add_validate(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->add_option("--against", options->settings.against,
                    "an earlier report of --groups in JSON: what became worse since")
       ->needs(groups);
-  add_output_options(*command, options->output, {"text", "json", "csv", "accuracy"});
+  add_output_options(*command, options->output, {"text", "json", "csv", "accuracy", "published"});
   add_page_option(*command, options->output);
   on_choice(*command, run, [options, &global] { return run_validate(*options, global); });
 }

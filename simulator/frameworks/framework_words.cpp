@@ -7,6 +7,7 @@
 
 #include "stepcast/base/error.hpp"
 #include "stepcast/config/config_writer.hpp"
+#include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 
 namespace stepcast {
@@ -53,6 +54,12 @@ class WordReader {
     word_.since = reader_.optional_name("since");
     word_.until = reader_.optional_name("until");
     read_effect();
+    if (const ConfigNode* const part = reader_.take("saves")) {
+      word_.saves = reader_.choice<MemoryPart>("saves", *part, enum_names<MemoryPart>());
+      if (word_.effect != WordEffect::kChangesResult) {
+        reader_.error("saves", "stands beside 'changes the result: WHY' alone; leave it out");
+      }
+    }
     reader_.finish();
     return std::move(word_);
   }
@@ -306,7 +313,7 @@ void FrameworkWords::read_rest(FrameworkReader& settings) const {
   for (const FrameworkWord& row : words_) {
     if (row.effect == WordEffect::kChangesResult) {
       for (const std::string& name : row.theirs) {
-        settings.not_carried(name, row.why, row.usual);
+        settings.not_carried(name, row.why, row.usual, row.saves);
       }
     }
   }

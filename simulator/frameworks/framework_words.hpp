@@ -46,6 +46,7 @@ struct FrameworkWord {
   std::string until;                 // "2021-08-19"; empty: not known, and to this day
   WordEffect effect = WordEffect::kUnknown;
   std::string why;
+  std::optional<MemoryPart> saves;  // what it lowers of memory, where nothing here prices it
 
   [[nodiscard]] bool stands_for(std::string_view name) const;
   // A name of another program, or one that the framework has given up.

@@ -137,6 +137,9 @@ class Assembly {
     if (!parts_.expert_exchange.entries.empty()) {
       writer.field("expert_exchange", std::move(parts_.expert_exchange));
     }
+    if (const std::vector<UncarriedSaving> savings = uncarried_savings(); !savings.empty()) {
+      writer.field(kUncarriedSavings, uncarried_savings_node(savings));
+    }
     ImportedExperiment imported{writer.take(), std::move(parts_.remarks)};
     for (const std::string& assignment : kept_) {
       const bool is_given = input_.nodes && assignment.starts_with(kNodesKey);
@@ -149,6 +152,17 @@ class Assembly {
   }
 
  private:
+  // Of what is not carried over, what lowers memory.
+  [[nodiscard]] std::vector<UncarriedSaving> uncarried_savings() const {
+    std::vector<UncarriedSaving> savings;
+    for (const ImportRemark& remark : parts_.remarks) {
+      if (remark.saves) {
+        savings.push_back({remark.name + " " + remark.value, *remark.saves});
+      }
+    }
+    return savings;
+  }
+
   // What a kept line says of a name that the parts depend on; empty if none does.
   [[nodiscard]] std::string kept_name(std::string_view key) const {
     const auto found = std::find_if(kept_.begin(), kept_.end(), [key](const std::string& line) {

@@ -327,7 +327,7 @@ void FrameworkReader::leave_out_map(std::string_view name, std::string_view mean
 }
 
 void FrameworkReader::not_carried(std::string_view name, std::string_view meaning,
-                                  std::string_view neutral) {
+                                  std::string_view neutral, std::optional<MemoryPart> saves) {
   leave_out_map(name, meaning);
   const std::size_t before = remarks_.size();
   const Setting* setting = take(name, {});
@@ -338,11 +338,12 @@ void FrameworkReader::not_carried(std::string_view name, std::string_view meanin
   const bool is_neutral = says_same(setting->value, std::string(neutral));
   remark.outcome = is_neutral ? ImportOutcome::kWithoutEffect : ImportOutcome::kNotCarried;
   remark.note = is_neutral ? std::string{} : std::string(meaning);
+  remark.saves = is_neutral ? std::nullopt : saves;
 }
 
 void FrameworkReader::not_carried(std::span<const UnpricedKey> keys) {
   for (const UnpricedKey& key : keys) {
-    not_carried(key.name, key.meaning, key.neutral);
+    not_carried(key.name, key.meaning, key.neutral, key.saves);
   }
 }
 

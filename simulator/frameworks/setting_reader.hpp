@@ -22,6 +22,7 @@
 #include "frameworks/setting.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/config/scalar.hpp"
+#include "stepcast/plan/uncarried_saving.hpp"
 
 namespace stepcast {
 
@@ -41,6 +42,7 @@ struct ImportRemark {
   std::string ours;   // the key that it became; empty: none
   std::string note;   // what it means for the result
   Location where;
+  std::optional<MemoryPart> saves{};  // of memory, what it lowers though nothing here says so
 };
 
 // Of the keys whose outcome it is.
@@ -51,6 +53,7 @@ struct UnpricedKey {
   std::string_view name;
   std::string_view meaning;
   std::string_view neutral = "false";
+  std::optional<MemoryPart> saves{};  // what it lowers of memory
 };
 
 // A key whose value hangs on something that nobody said.
@@ -126,7 +129,7 @@ class FrameworkReader {
   void also_known(std::string_view names);
   // A key, or a map of keys, that changes the result if it is not neutral.
   void not_carried(std::string_view name, std::string_view meaning,
-                   std::string_view neutral = "false");
+                   std::string_view neutral = "false", std::optional<MemoryPart> saves = {});
   void not_carried(std::span<const UnpricedKey> keys);
   // Keys of what nothing here is: the first with a value other than `usual` is an error, which says
   // why, unless `why` is empty. Whether there is one.

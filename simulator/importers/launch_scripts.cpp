@@ -24,11 +24,14 @@ struct LaunchScript {
   std::string_view title{};
   std::string_view model{};
   std::string_view gpus{};  // words
+  std::string_view dtype{};
   std::int64_t stages = 0;
   // What it says; empty where it says nothing.
   bool lays_out = false;       // stages, with one module that predicts a further token, as Megatron
                                // Bridge's recipes of the model have them for so many
   std::string_view modules{};  // recomputed
+  std::int64_t offloaded_layers = 0;
+  std::int64_t micro_batch = 0;  // in the place of the row's
   std::string_view cluster{};
   std::string_view software{};  // in the place of the framework's undated set
   std::string_view file{};
@@ -37,6 +40,10 @@ struct LaunchScript {
 constexpr std::string_view kBridge = "megatron-bridge";
 constexpr std::string_view kRecipe = "recipes/deepseek/deepseek_v3.py of its release";
 constexpr std::string_view kWorkloads = "scripts/performance/configs of its release";
+constexpr std::string_view kOffloads =
+    "cpu_offloading_num_layers of scripts/performance/configs/llama3* at cac49dcd7";
+constexpr std::string_view k2509 = "25.09";
+constexpr std::string_view k2511 = "25.11";
 constexpr std::string_view kMlperf6 = "mlperf-training-v6.0";
 constexpr std::string_view kMlperfLayout = "config_GB200_*.sh, PIPELINE_LAYOUT";
 constexpr std::string_view kBenchmarks = "nvidia-dgxc-benchmarking";
@@ -60,6 +67,29 @@ constexpr auto kScripts = std::to_array<LaunchScript>({
      .model = "gpt_oss_120b",
      .gpus = "h100_sxm gb200 b200",
      .modules = "layernorm moe_act",
+     .file = kWorkloads},
+    // The tables say FSDP and nothing of it.
+    {.source = kBridge,
+     .title = k2509,
+     .model = "llama3.1_70b",
+     .gpus = "gb200",
+     .dtype = "fp8",
+     .offloaded_layers = 40,
+     .file = kOffloads},
+    {.source = kBridge,
+     .title = k2509,
+     .model = "llama3.1_405b",
+     .gpus = "gb200",
+     .dtype = "fp8",
+     .offloaded_layers = 95,
+     .file = kOffloads},
+    // The table says 4. GPT_OSS_120B_PRETRAIN_CONFIG_H100_BF16_V1 has four stages and takes the
+    // micro-batch of its base, 1.
+    {.source = kBridge,
+     .title = k2511,
+     .model = "gpt_oss_120b",
+     .gpus = "h100_sxm",
+     .micro_batch = 1,
      .file = kWorkloads},
     {.source = kMlperf6,
      .model = "deepseek_v3",
@@ -137,6 +167,16 @@ void follow(const LaunchScript& script, const std::string& layout, StatedObject&
   }
   if (!script.modules.empty()) {
     recompute(script, experiment["training"], assumed);
+  }
+  if (script.offloaded_layers > 0) {
+    experiment["training"]["offload"] = {{"activations", {{"layers", script.offloaded_layers}}}};
+    assumed.push_back("training.offload.activations.layers " +
+                      std::to_string(script.offloaded_layers) + because(script));
+  }
+  if (script.micro_batch > 0) {
+    experiment["training"]["micro_batch_size"] = script.micro_batch;
+    assumed.push_back("training.micro_batch_size " + std::to_string(script.micro_batch) +
+                      because(script));
   }
   if (!script.software.empty()) {
     experiment["software"] = script.software;
@@ -272,12 +312,14 @@ void follow_launch_script(StatedObject& row, const std::string& gpu, const DataR
   const std::string key = source.text("key");
   const std::string title = source.text("title");
   const std::string model = model_of(experiment);
+  const std::string dtype = experiment["training"].value("dtype", "");
   const Record& plan = experiment["plan"];
   const std::int64_t stages =
       plan.value("pp", std::int64_t{1}) * plan.value("vpp", std::int64_t{1});
   for (const LaunchScript& script : kScripts) {
     if (script.source == key && script.model == model && mentions(title, script.title) &&
-        is_of_gpu(script, gpu) && (script.stages == 0 || script.stages == stages)) {
+        is_of_gpu(script, gpu) && (script.dtype.empty() || script.dtype == dtype) &&
+        (script.stages == 0 || script.stages == stages)) {
       const std::string layout =
           script.lays_out ? bridge_table_layout(model, stages, data) : std::string();
       follow(script, layout, row, experiment, assumed);

@@ -25,6 +25,7 @@ enum class PageKind {
   kTraceComparison,
   kRecommendation,
   kAccuracy,
+  kDiagnosis,
 };
 
 struct Page {

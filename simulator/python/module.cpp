@@ -89,8 +89,8 @@ void bind_diagnose(py::class_<Simulator>& simulator) {
       "diagnose",
       [](const Simulator& self, const ExperimentSource& source, std::string measured,
          std::string step, std::string tflops, std::string mfu, std::string memory,
-         std::vector<std::string> points, bool out_of_memory, std::string tried,
-         ReportFormat format) {
+         std::vector<std::string> points, std::vector<std::string> traces, bool out_of_memory,
+         std::string tried, ReportFormat format) {
         return self.diagnose_report(source,
                                     {.measured = std::move(measured),
                                      .step = std::move(step),
@@ -98,6 +98,7 @@ void bind_diagnose(py::class_<Simulator>& simulator) {
                                      .mfu = std::move(mfu),
                                      .memory = std::move(memory),
                                      .points = std::move(points),
+                                     .traces = std::move(traces),
                                      .out_of_memory = out_of_memory,
                                      .tried = std::move(tried)},
                                     format);

@@ -196,6 +196,9 @@ struct DiagnoseSettings {
   std::vector<std::string> points{};
   // A table (CSV) of such: columns called by keys, and by the fields above.
   std::optional<TextSource> points_file{};
+  // A profiler's traces of a step of the experiment itself, of which the first is compared. Without
+  // a figure the step that it has is what was measured.
+  std::vector<std::string> traces{};
   // Instead: a run that is out of memory, and how much the request asked for that failed, "2GiB".
   bool out_of_memory = false;
   std::string tried{};
@@ -203,8 +206,9 @@ struct DiagnoseSettings {
 
 struct ValidateSettings {
   // What is printed: errors by group; those of held-out runs as hardware_profiles/accuracy.json;
-  // what the plan predicted to be the fastest reaches; ratios of two GPUs on the same work.
-  enum class Of { kErrors, kAccuracy, kRegret, kSkuRatios };
+  // the measured runs as hardware_profiles/published_runs.json; what the plan predicted to be the
+  // fastest reaches; ratios of two GPUs on the same work.
+  enum class Of { kErrors, kAccuracy, kPublished, kRegret, kSkuRatios };
 
   std::vector<std::string> files;  // JSON lines, CSV and profiler traces
   std::vector<Assignment> backends{};

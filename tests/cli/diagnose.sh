@@ -22,7 +22,7 @@ diff -u "${run%.yaml}.expected" <("$stepcast" diagnose "$run" --measured 200tok/
   complain "the report differs (expected above with -, result with +)"
 
 exits 0 "$run" --measured 200tok/s --format json
-for key in pace pace_ratio figures causes cause form key settings size unit at_bound meets score explains checks gain pairs \
+for key in pace pace_ratio pace_interval_80 best_plan best_software tried published source figures causes cause form key settings size unit at_bound meets score explains checks gain pairs \
   ruled_out version; do
   says "\"$key\": "
 done
@@ -36,6 +36,41 @@ for cause in causes[:3]:
     rate = json.loads(again.stdout)["tokens_per_second_per_gpu"]
     assert rate == cause["explains"][0]["projected"], (cause["cause"], rate)
 PYTHON
+
+python3 - "$made/out" "$stepcast" "$run" <<'PYTHON' || complain "the best plan or the best software does not project to what is said of it"
+import json, subprocess, sys
+diagnosis = json.load(open(sys.argv[1]))
+for way in (diagnosis["best_plan"], diagnosis["best_software"]):
+    settings = [word for key, value in way["settings"].items() for word in ("--set", f"{key}={value}")]
+    assert settings and way["gain"] > 1
+    again = subprocess.run([sys.argv[2], "project", sys.argv[3], "--format", "json", *settings], stdout=subprocess.PIPE)
+    assert json.loads(again.stdout)["tokens_per_second_per_gpu"] == way["tokens_per_second_per_gpu"]
+assert {run["model"] for run in diagnosis["published"]} == {"llama3.1_70b"} and len(diagnosis["published"]) == 5
+PYTHON
+
+# Traces of the run with a cause, as the projection writes them: without a figure the step says how slow it is, and the
+# cause is told by what it moves.
+traced() { # cause, a setting of it
+  "$stepcast" trace "$run" --set "$2" --out "$made/$1.json"
+  exits 0 "$run" --trace "$made/$1.json" --format json
+  python3 - "$made/out" "$1" <<'PYTHON' || complain "a trace with $2 is not told to be $1"
+import json, sys
+diagnosis = json.load(open(sys.argv[1]))
+first = diagnosis["causes"][0]
+assert first["cause"] == sys.argv[2], [(cause["cause"], cause["score"]) for cause in diagnosis["causes"]]
+assert first["moves"] and all(move["seen"] for move in first["moves"]), first["moves"]
+assert abs(diagnosis["figures"][0]["measured"] - diagnosis["trace"]["step_s"]) < 1e-9
+PYTHON
+}
+traced link_within_node 'cluster.link_rate=2 GB/s'
+traced link_between_nodes 'cluster.nic_rate=1.5 GB/s'
+traced clock_or_power 'cluster.gpu_clock=700 MHz'
+traced host_slow 'software.host.micro_batch=8 s'
+exits 0 "$run" --trace "$made/host_slow.json"
+says '^  idle .* longer$'
+says '^  host slow: idle .* (seen)$'
+exits 2 "$run" --trace "$made/none.json"
+says 'none.json'
 
 exits 0 "$run" --measured 760tok/s
 says 'as expected, within the 80 % interval'
@@ -56,6 +91,8 @@ for key in savings what settings in_use_bytes saved_bytes pace probability; do
 done
 exits 2 "$run" --out-of-memory --step 13s
 says '^--out-of-memory: error: is of a run that was not measured'
+exits 2 "$run" --out-of-memory --html "$made/page.html"
+says '^--html: error: is of a run that was measured'
 exits 2 "$run" --step 13s --tried 2GiB
 says '^--tried 2GiB: error: is of a run that is out of memory'
 exits 2 "$run" --out-of-memory --tried 2

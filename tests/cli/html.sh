@@ -64,6 +64,9 @@ cat >"$made/trace.json" <<'EOF'
 EOF
 page trace_compare 0 trace-compare --model llama3.1_8b --gpu h200_sxm --nodes 1 --set cluster.gpus_per_node=2 --zero 3 --gbs 2 "$made/trace.json"
 
+page diagnosis 0 diagnose "$root/tests/cli/diagnose/slow_network.yaml" --measured 200tok/s --point training.micro_batch_size=4:35s
+"$stepcast" trace "$root/tests/cli/diagnose/slow_network.yaml" --set cluster.link_rate='2 GB/s' --out "$made/slow.json"
+page diagnosis_trace 0 diagnose "$root/tests/cli/diagnose/slow_network.yaml" --trace "$made/slow.json"
 page accuracy 0 validate --groups "$root/tests/validation/h200_steps.jsonl" "$root/tests/validation/training_runs_2026.jsonl"
 page recommendation 0 recommend --model llama3.1_8b --gpu h100_sxm --gpu mi300x --gpu b200 --tokens 1T --days 30 \
   --price h100_sxm=2.50 --price mi300x=2.20 --price b200=4

@@ -29,6 +29,7 @@
 #include "stepcast/diagnosis/diagnose.hpp"
 #include "stepcast/diagnosis/figure_convention.hpp"
 #include "stepcast/diagnosis/measured_figure.hpp"
+#include "stepcast/diagnosis/other_software.hpp"
 #include "stepcast/diagnosis/varied_run.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/project.hpp"

@@ -143,7 +143,7 @@ inline const std::vector<KeyValues>& software_keys() {
       {"autocast", {"none", "unsharded"}},
       {"returns_fp32_logits", flag},
       {"adapter_fp32", flag},
-      {"rope_form", {"real", "complex", "rotate_half"}},
+      {"rope_form", {"real", "complex", "rotate_half", "cast_rotate_half"}},
       {"rope_in_qk_norm", flag},
       {"weighted_sum", {"fp32", "bf16"}},
       {"cross_entropy", implementation},

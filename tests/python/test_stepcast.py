@@ -56,6 +56,9 @@ class Reports(unittest.TestCase):
             stepcast.diagnose(DENSE, step="20s", memory="60GiB", points=points).to_json(),
             printed("diagnose", DENSE, "--step", "20s", "--memory", "60GiB", "--point", points[0],
                     "--format", "json"))
+        made = stepcast.diagnose(DENSE, step="20s").to_dict()
+        self.assertGreater(made["best_plan"]["tokens_per_second_per_gpu"], 0)
+        self.assertGreater(len(made["published"]), 0)
         short = stepcast.diagnose(DENSE, out_of_memory=True, tried="2GiB")
         self.assertEqual(short.to_json(), printed("diagnose", DENSE, "--out-of-memory", "--tried",
                                                   "2GiB", "--format", "json"))

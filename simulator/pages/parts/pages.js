@@ -224,7 +224,7 @@ function wordSection(shown) {
     el("dl", { class: "words" }, used.map((word) => [el("dt", {}, word.names[0]), el("dd", {}, word.means)])))) : null;
 }
 
-const kinds = { projection, schedules, explanation, difference, constants, comparison, sweep, trace_comparison: traceComparison, recommendation, accuracy };
+const kinds = { projection, schedules, explanation, difference, constants, comparison, sweep, trace_comparison: traceComparison, recommendation, accuracy, diagnosis };
 const program = report.context ?? {};
 document.getElementById("page").append(
   el("header", {}, el("h1", {}, page.title)),

@@ -82,7 +82,8 @@ def explain(experiment: Experiment, *, set: Settings | None = None, gpu: str | N
             nodes: int | None = None) -> Explanation: ...
 def diagnose(experiment: Experiment, *, measured: str = "", step: str = "",
              tflops: str | float = "", mfu: str | float = "", memory: str = "",
-             points: Iterable[str] = (), out_of_memory: bool = False, tried: str = "",
+             points: Iterable[str] = (), traces: Iterable[str | PathLike[str]] = (),
+             out_of_memory: bool = False, tried: str = "",
              set: Settings | None = None, gpu: str | None = None,
              nodes: int | None = None) -> Diagnosis: ...
 def provenance(experiment: Experiment, *, set: Settings | None = None, gpu: str | None = None,

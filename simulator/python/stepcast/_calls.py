@@ -83,19 +83,20 @@ def explain(experiment, *, set=None, gpu=None, nodes=None):
 
 
 def diagnose(experiment, *, measured="", step="", tflops="", mfu="", memory="", points=(),
-             out_of_memory=False, tried="", set=None, gpu=None, nodes=None):
+             traces=(), out_of_memory=False, tried="", set=None, gpu=None, nodes=None):
     """Why a run is slower than projected: causes with their sizes, the likeliest first.
 
     One of `measured` (tokens/s of a GPU, "200tok/s"), `step` ("13s"), `tflops` (120) and `mfu` (in
     per cent, 9.8), with `memory` ("43.5GiB") and `points` of other settings
-    ("plan.tp=2:1.93s"). Or a run that is `out_of_memory`, and the size of the request that failed
+    ("plan.tp=2:1.93s"), and `traces` of its step by PyTorch's profiler, which without one of the
+    first four say how fast the run is. Or a run that is `out_of_memory`, and the size of the request that failed
     ("2GiB"). Raises InputError.
     """
     figures = [str(figure) for figure in (measured, step, tflops, mfu, memory)]
 
     def call(source, form):
-        return _here().diagnose(source, *figures, [str(point) for point in points], out_of_memory,
-                                tried, form)
+        return _here().diagnose(source, *figures, [str(point) for point in points],
+                                [str(trace) for trace in traces], out_of_memory, tried, form)
 
     return _report(Diagnosis, call, _source(experiment, set, gpu, nodes))
 

@@ -9,6 +9,7 @@
 #include "stepcast/api/job.hpp"
 #include "stepcast/api/report_forms.hpp"
 #include "stepcast/config/told_name.hpp"
+#include "stepcast/report/published_runs_report.hpp"
 #include "stepcast/report/validation_report.hpp"
 #include "stepcast/stepcast.hpp"
 #include "stepcast/validation/accuracy_groups.hpp"
@@ -55,6 +56,9 @@ std::string text_of(const std::vector<ValidationRow>& rows, const ValidateSettin
                     ReportFormat format) {
   if (settings.of == ValidateSettings::Of::kAccuracy) {
     return validation_to_accuracy(rows);
+  }
+  if (settings.of == ValidateSettings::Of::kPublished) {
+    return validation_to_published(rows);
   }
   const ErrorBaseline baseline =
       settings.baseline ? ErrorBaseline::kConstantRate : ErrorBaseline::kNone;

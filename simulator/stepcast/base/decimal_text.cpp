@@ -42,6 +42,16 @@ std::string fixed_decimal(double value, int digits) {
   return {text.data(), written.ptr};
 }
 
+double rounded_to(double value, int digits) {
+  constexpr std::size_t kLongest = 32;
+  std::array<char, kLongest> text{};
+  const std::to_chars_result written = std::to_chars(text.data(), text.data() + text.size(), value,
+                                                     std::chars_format::scientific, digits - 1);
+  double rounded = value;
+  std::from_chars(text.data(), written.ptr, rounded);
+  return rounded;
+}
+
 std::string decimals(double value, int digits) {
   constexpr double kWithFraction = 1e12;  // beyond it no reader misses what follows the point
   if (!(std::abs(value) < kWithFraction)) {

@@ -26,6 +26,9 @@ double leading_decimal(std::string_view text);
 // With as many digits after the point: 1.50 of 1.5 and 2.
 std::string fixed_decimal(double value, int digits);
 
+// To so many significant digits.
+double rounded_to(double value, int digits);
+
 // With one to three digits after the point and thousands separators, as reports print numbers; from
 // 10^12 on a whole one.
 std::string decimals(double value, int digits);

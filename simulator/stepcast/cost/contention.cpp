@@ -26,6 +26,8 @@ double least_stretch(const Op& op, const BesideComputation& beside) {
     case CollectiveOp::kAllReduce:
       return beside.ring;
     case CollectiveOp::kAllToAll:
+      return 1.0 +
+             (beside.exchange - 1.0) / real(std::max<std::int64_t>(1, collective->group.size - 1));
     case CollectiveOp::kSendRecv:
       return beside.exchange;
   }

@@ -5,7 +5,9 @@
 //     [1 + C s (peak clock / the kernel's clock - 1)] [least + q (most - least)]
 //       s      of the bytes that a rank moves, what it copies for itself: 1 / n, of an all-reduce
 //              1 / (2 n - 1); links keep their pace at any clock
-//       least  beside a kernel that asks for nothing of HBM (units and caches are shared)
+//       least  beside a kernel that asks for nothing of HBM (units and caches are shared); what an
+//              all-to-all loses falls with the peers it has messages for at once: 1.4 times longer
+//              between two GPUs, 1.1 among four (tests/validation/four_collectives.jsonl)
 //       most   = max(least, what it asks of HBM alone / (F * achieved)): beside a kernel that asks
 //              for all of HBM each gets its bytes in flight over those of both, and a library keeps
 //              a fixed number of them in flight

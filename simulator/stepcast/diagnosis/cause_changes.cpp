@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
+#include "stepcast/diagnosis/other_software.hpp"
 #include "stepcast/diagnosis/training_changes.hpp"
 
 namespace stepcast {
@@ -42,17 +44,19 @@ class Changes {
     add_clock();
     add_slow_rank();
     add_software();
+    add_documents();
     return std::move(found_);
   }
 
  private:
   void add(Cause cause, std::string form, KeySettings settings) {
     if (!settings.empty()) {
-      found_.push_back({cause, std::move(form), std::move(settings), std::nullopt});
+      found_.push_back(
+          {cause, std::move(form), std::move(settings), std::nullopt, SeenBy::kEveryRank});
     }
   }
   void add_sized(Cause cause, std::string form, SizedForm sized) {
-    found_.push_back({cause, std::move(form), {}, std::move(sized)});
+    found_.push_back({cause, std::move(form), {}, std::move(sized), SeenBy::kEveryRank});
   }
   void add_links() {
     const ScaleOutSpec& nics = e_.cluster.device.scale_out;
@@ -228,13 +232,13 @@ class Changes {
 
   void add_offload() {
     if (!e_.training.optimizer.offload) {
-      add(Cause::kOffload, "offload of the optimizer", optimizer_offload_settings(tree_));
+      add(Cause::kOffload, "of the optimizer", optimizer_offload_settings(tree_));
     }
     if (!e_.training.offload.parameters) {
-      add(Cause::kOffload, "offload of parameters", {{"training.offload.parameters", "true"}});
+      add(Cause::kOffload, "of parameters", {{"training.offload.parameters", "true"}});
     }
     if (!e_.training.offload.activations) {
-      add(Cause::kOffload, "offload of activations",
+      add(Cause::kOffload, "of activations",
           {{"training.offload.activations", "{overlap: false}"}});
     }
   }
@@ -264,13 +268,30 @@ class Changes {
                  return {{"cluster.scale.matrix_rate", number(scale.matrix_rate / size)},
                          {"cluster.scale.hbm_bandwidth", number(scale.hbm_bandwidth / size)}};
                }});
+    found_.back().seen_by = SeenBy::kOneRank;
   }
 
   void add_software() {
-    const ConfigNode* written = tree_.find("software");
-    const bool is_mapping = written != nullptr && written->kind == ConfigNode::Kind::kMapping;
     for (const std::string& other : software_) {
-      add(Cause::kSoftwareVersion, other, {{is_mapping ? "software.base" : "software", other}});
+      add(Cause::kSoftwareVersion, other, software_settings(tree_, other));
+    }
+  }
+
+  void add_documents() {
+    const Documents& documents = e_.training.documents;
+    const std::int64_t sequence = e_.training.sequence_length;
+    const bool shortened = shortens(documents, sequence);
+    if (shortened && e_.software.keeps_documents_apart()) {
+      const SizeRange tokens{static_cast<double>(documents.length), static_cast<double>(sequence)};
+      add_sized(Cause::kDocumentsOrPadding, "mean length of documents",
+                {"tokens", tokens, [](double size) -> KeySettings {
+                   return {{"training.documents.length", std::to_string(std::llround(size))}};
+                 }});
+    }
+    // Such a mask costs the same whatever it masks.
+    if (!shortened && e_.software.masks_by_tensor && sequence > 1) {
+      add(Cause::kDocumentsOrPadding, "a mask as a tensor",
+          {{"training.documents", "{length: " + std::to_string(sequence / 2) + "}"}});
     }
   }
 
@@ -282,20 +303,6 @@ class Changes {
 };
 
 }  // namespace
-
-std::vector<std::string> other_releases(const Experiment& experiment, const DataRoot& data) {
-  const SoftwareSpec& own = experiment.software_base;
-  std::vector<std::string> others;
-  if (own.span.family.empty()) {
-    return others;
-  }
-  for (const SoftwareRelease& release : releases_of(own.span.family, data)) {
-    if (release.span.since != own.span.since) {  // sets of a family never begin on one day
-      others.push_back(release.name);
-    }
-  }
-  return others;
-}
 
 std::vector<CauseChange> changes_of(const DiagnosedExperiment& run) { return Changes(run).all(); }
 

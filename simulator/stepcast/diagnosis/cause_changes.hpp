@@ -27,11 +27,14 @@
 //   slow_rank           every part of a GPU slower: a step waits for its    1 to 4 times
 //                       slowest rank
 //   software_version    another set of the family
+//   documents_or_padding  length of documents that are kept apart; a mask   that of the experiment,
+//                       as a tensor, of documents or padding, where the   to the sequence
+//                       software makes one
 //
 // The bounds are the line rates of 10 GbE and PCIe 3.0 (8 GT/s, 16 lanes, 15.75 GB/s, shared by
 // four), the NUMA binding of published runs (1.4 to 2.1 times) twice over, and else what reports
-// have shown with room around it. Padding has no key of a step: a sequence takes as long whatever
-// lies in it, so that it is no cause here.
+// have shown with room around it. How much of a batch is padding has no key: a sequence takes as
+// long whatever lies in it, but for the mask that padding asks for.
 #pragma once
 
 #include <functional>
@@ -53,11 +56,15 @@ struct SizedForm {
   std::function<KeySettings(double size)> settings;
 };
 
+// Where a cause shows: on every rank alike, or on one, for which all others wait.
+enum class SeenBy { kEveryRank, kOneRank };
+
 struct CauseChange {
   Cause cause = Cause::kLinkBetweenNodes;
   std::string form;
   KeySettings settings;            // of a form that is there or not
   std::optional<SizedForm> sized;  // else
+  SeenBy seen_by = SeenBy::kEveryRank;
 
   [[nodiscard]] KeySettings at(double size) const {
     return sized ? sized->settings(size) : settings;
@@ -71,9 +78,6 @@ struct DiagnosedExperiment {
   // Other software sets that the run may have had, by their names.
   std::vector<std::string> software;
 };
-
-// Software sets that describe the framework of the experiment at another time.
-std::vector<std::string> other_releases(const Experiment& experiment, const DataRoot& data);
 
 // Those that say something else than the experiment does; some of them its readers may refuse.
 std::vector<CauseChange> changes_of(const DiagnosedExperiment& run);

@@ -12,7 +12,8 @@ namespace {
 // environment variables; PyTorch's torch.nn.attention, its notes on torch.compile and on CUDA's
 // environment variables; Megatron-LM's arguments.
 constexpr auto kLinkBetweenNodes = std::to_array<std::string_view>({
-    "NCCL_DEBUG=INFO: 'Using network Socket' or 'NET/Socket' is TCP, 'NET/IB' RDMA; it lists the "
+    "NCCL_DEBUG=INFO: 'Using network Socket' or 'NET/Socket' is TCP, 'NET/IB' RDMA, 'NET/OFI' EFA; "
+    "it lists the "
     "NICs that it uses",
     "NCCL_IB_DISABLE, NCCL_SOCKET_IFNAME, NCCL_IB_HCA: what switches RDMA off or leaves NICs out",
     "all_reduce_perf of nccl-tests or rccl-tests over the same nodes: its bus bandwidth",
@@ -76,6 +77,10 @@ constexpr auto kSlowRank = std::to_array<std::string_view>({
 constexpr auto kSoftwareVersion = std::to_array<std::string_view>({
     "the release or commit of the framework, of PyTorch and of the attention library",
 });
+constexpr auto kDocumentsOrPadding = std::to_array<std::string_view>({
+    "lengths of the documents in a batch as the loader packs them, and tokens that are padding",
+    "attn_mask among the inputs of scaled_dot_product_attention: FlashAttention takes none",
+});
 constexpr auto kFigureConvention = std::to_array<std::string_view>({
     "what the log divides by: all GPUs, a node, a replica; tokens or sequences",
     "how FLOPs are counted: 6 a parameter and token, or attention too; recomputation; which peak",
@@ -100,6 +105,7 @@ constexpr std::array kCauses = {
     CauseInfo{Cause::kClockOrPower, "clock or power", 1.0, "", kClockOrPower},
     CauseInfo{Cause::kSlowRank, "slow rank", 1.0, "", kSlowRank},
     CauseInfo{Cause::kSoftwareVersion, "software version", 1.0, "", kSoftwareVersion},
+    CauseInfo{Cause::kDocumentsOrPadding, "documents or padding", 1.0, "", kDocumentsOrPadding},
     CauseInfo{Cause::kFigureConvention, "convention of the figure", 1.0, "", kFigureConvention},
 };
 static_assert(names_every_value<Cause, kCauses.size()>(), "each cause needs a row");

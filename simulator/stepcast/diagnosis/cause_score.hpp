@@ -13,7 +13,8 @@
 //   chi^2    = (r - m)^T Sigma^-1 (r - m)
 //   evidence = integral over x from 0 to 1 of exp(-chi^2(x) / 2), x the place of the size between
 //   its
-//              bounds on a logarithmic scale; exp(-chi^2 / 2) of a form without a size
+//              bounds on a logarithmic scale; exp(-chi^2 / 2) of a form without a size;
+//              with a traced step times that of its parts (trace_evidence.hpp)
 //   score    = prior of the cause / its forms * evidence, over the sum of all
 //
 // All sizes are as likely on that scale: of two causes that fit, the one that had to be of just

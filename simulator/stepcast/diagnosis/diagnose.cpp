@@ -2,13 +2,12 @@
 #include "stepcast/diagnosis/diagnose.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/diagnosis/cause_changes.hpp"
@@ -16,6 +15,8 @@
 #include "stepcast/diagnosis/cause_score.hpp"
 #include "stepcast/diagnosis/figure_convention.hpp"
 #include "stepcast/diagnosis/measured_figure.hpp"
+#include "stepcast/diagnosis/other_software.hpp"
+#include "stepcast/diagnosis/trace_evidence.hpp"
 #include "stepcast/diagnosis/varied_run.hpp"
 
 namespace stepcast {
@@ -31,17 +32,7 @@ std::string settings_text(const KeySettings& settings) {
                    [](const auto& entry) { return entry.first + "=" + entry.second; });
 }
 
-// To four significant digits, as a setting is written.
-double rounded(double size) {
-  constexpr int kDigits = 4;
-  constexpr std::size_t kLongest = 32;
-  std::array<char, kLongest> text{};
-  const std::to_chars_result written = std::to_chars(text.data(), text.data() + text.size(), size,
-                                                     std::chars_format::scientific, kDigits - 1);
-  double value = size;
-  std::from_chars(text.data(), written.ptr, value);
-  return value;
-}
+constexpr int kSizeDigits = 4;  // as a setting is written
 
 // A form with its fit, before forms are held against each other.
 struct Candidate {
@@ -49,6 +40,7 @@ struct Candidate {
   CauseFit fit;
   std::vector<double> residuals;
   std::map<double, std::vector<double>> tried;  // by place of the size; empty without one
+  double of_trace = 0.0;                        // ln of the evidence of the traced step
 };
 
 class Diagnoser {
@@ -71,7 +63,10 @@ class Diagnoser {
     }
     base_ = residuals_of(result_.projected);
     judge_pace();
-    if (is_off()) {
+    if (question_.trace) {
+      result_.trace = question_.trace->traced;
+    }
+    if (is_off() || question_.trace) {
       explain();
     }
     return std::move(result_);
@@ -156,6 +151,7 @@ class Diagnoser {
   void explain() {
     add_changes();
     add_conventions();
+    hold_against_trace();
     drop_useless();
     score();
     keep_best_forms();
@@ -195,13 +191,13 @@ class Diagnoser {
           change.sized->range, [&](double size) { return residuals_with(with(size)); },
           errors_.own);
     }
-    const double size = fit ? rounded(fit->size) : 0.0;
+    const double size = fit ? rounded_to(fit->size, kSizeDigits) : 0.0;
     const bool possible = fit.has_value() == change.sized.has_value();
     const std::optional<Figures> figures = possible ? figures_with(with(size)) : std::nullopt;
     if (!figures) {
       return std::nullopt;
     }
-    Candidate candidate{change, fit_of(change, *figures), residuals_of(*figures), {}};
+    Candidate candidate{change, fit_of(change, *figures), residuals_of(*figures), {}, 0.0};
     candidate.fit.settings = change.at(size);
     if (fit) {
       candidate.fit.size = size;
@@ -244,7 +240,7 @@ class Diagnoser {
         figure.value *= figure.metric == metric ? convention.ratio : 1.0;
       }
       const CauseChange change{Cause::kFigureConvention, convention.form, {}, std::nullopt};
-      Candidate candidate{change, fit_of(change, figures), residuals_of(figures), {}};
+      Candidate candidate{change, fit_of(change, figures), residuals_of(figures), {}, 0.0};
       candidate.fit.size = convention.ratio;
       candidate.fit.unit = "of our figure";
       candidate.fit.gain = 1.0;
@@ -254,6 +250,11 @@ class Diagnoser {
     }
   }
 
+  // Of a cause that changes no run the trace shows what is projected without any.
+  [[nodiscard]] double evidence_without_cause() const {
+    return log_evidence(*result_.trace, each_of(result_.trace->parts, &StepPart::projected));
+  }
+
   // Whether chance leaves as much: chi^2 is within three standard deviations of its mean.
   [[nodiscard]] bool meets(const std::vector<double>& residuals) const {
     constexpr double kDeviations = 3.0;
@@ -261,16 +262,63 @@ class Diagnoser {
     return chi_squared(errors_, residuals) < figures + kDeviations * std::sqrt(2.0 * figures);
   }
 
+  // What explains no more than no cause does. A trace has parts enough for chance to favour some
+  // cause: there it has to explain 1 more of ln evidence (Akaike's criterion, one parameter more).
   void drop_useless() {
-    const double without = chi_squared(errors_, base_);
+    constexpr double kChance = 1.0;
+    const double without =
+        log_evidence(errors_, base_) + (result_.trace ? evidence_without_cause() + kChance : 0.0);
     std::erase_if(candidates_, [&](const Candidate& candidate) {
-      return chi_squared(errors_, candidate.residuals) >= without;
+      return log_evidence(errors_, candidate.residuals) + candidate.of_trace <= without;
     });
   }
 
+  // What each form makes of the parts of the traced step, which is of the experiment itself.
+  void hold_against_trace() {
+    if (!question_.trace) {
+      return;
+    }
+    for (Candidate& candidate : candidates_) {
+      const bool changes_run = !candidate.fit.settings.empty();
+      const std::optional<Variant> variant =
+          changes_run ? run_.variant_if_possible(candidate.fit.settings) : std::nullopt;
+      if (!variant) {
+        candidate.of_trace = evidence_without_cause();
+      } else {
+        candidate.fit.traced = question_.trace->projected(*variant);
+        candidate.of_trace = log_evidence(*result_.trace, candidate.fit.traced);
+        if (candidate.change.seen_by == SeenBy::kOneRank) {
+          take_side_of_others(*variant, candidate);
+        }
+      }
+    }
+  }
+
+  // Of a cause on another rank than the one that was traced: all that this one does is as without
+  // it, and it waits for what the step takes longer.
+  void take_side_of_others(const Variant& variant, Candidate& candidate) const {
+    std::vector<Seconds> parts =
+        each_of(result_.trace->parts, [](const StepPart& part) { return part.projected; });
+    const Seconds longer = variant.projection.time.step - traced_base_step();
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      parts[k] += result_.trace->parts[k].waits ? longer : Seconds{};
+    }
+    const double evidence = log_evidence(*result_.trace, parts);
+    if (evidence > candidate.of_trace) {
+      candidate.fit.traced = std::move(parts);
+      candidate.of_trace = evidence;
+    }
+  }
+
+  [[nodiscard]] Seconds traced_base_step() const {
+    return question_.points.front().settings.empty() ? result_.projection.time.step
+                                                     : run_.projected({}).time.step;
+  }
+
   [[nodiscard]] double evidence_of(const Candidate& candidate) const {
-    return candidate.tried.empty() ? log_evidence(errors_, candidate.residuals)
-                                   : log_evidence(errors_, candidate.tried);
+    return candidate.of_trace + (candidate.tried.empty()
+                                     ? log_evidence(errors_, candidate.residuals)
+                                     : log_evidence(errors_, candidate.tried));
   }
 
   void score() {
@@ -296,7 +344,7 @@ class Diagnoser {
       scores[candidate.fit.cause] += candidate.fit.score;
     }
     std::ranges::stable_sort(candidates_, {}, [this](const Candidate& candidate) {
-      double left = 0.0;  // as sizes are fitted to it
+      double left = -2.0 * candidate.of_trace;  // beside figures, as sizes are fitted to them
       for (std::size_t i = 0; i < candidate.residuals.size(); ++i) {
         left += std::pow(candidate.residuals[i] / errors_.own[i], 2);
       }

@@ -28,23 +28,33 @@ VariedRun::VariedRun(const ExperimentTree& tree, const Experiment& experiment,
       profiles_(profiles),
       cost_(cost) {}
 
-Projection VariedRun::projected(const KeySettings& settings) const {
+Variant VariedRun::variant(const KeySettings& settings) const {
   ConfigNode root = tree_.root;
   for (const auto& [key, value] : settings) {
     apply_override(root, Override(key + "=" + value));
   }
   Experiment varied = read_experiment(root, tree_.folder, profiles_);
   varied.backends = experiment_.backends;
-  return project(varied, cost_);
+  Projection projection = project(varied, cost_);
+  return {std::move(varied), std::move(projection)};
 }
 
-std::optional<Projection> VariedRun::if_possible(const KeySettings& settings) const {
+Projection VariedRun::projected(const KeySettings& settings) const {
+  return variant(settings).projection;
+}
+
+std::optional<Variant> VariedRun::variant_if_possible(const KeySettings& settings) const {
   try {
-    Projection projection = projected(settings);
-    return projection.priced ? std::optional(std::move(projection)) : std::nullopt;
+    Variant varied = variant(settings);
+    return varied.projection.priced ? std::optional(std::move(varied)) : std::nullopt;
   } catch (const ConfigError&) {
     return std::nullopt;
   }
+}
+
+std::optional<Projection> VariedRun::if_possible(const KeySettings& settings) const {
+  std::optional<Variant> varied = variant_if_possible(settings);
+  return varied ? std::optional(std::move(varied->projection)) : std::nullopt;
 }
 
 }  // namespace stepcast

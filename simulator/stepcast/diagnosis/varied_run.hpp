@@ -12,6 +12,12 @@
 
 namespace stepcast {
 
+// An experiment with settings on top of it, and what it is projected to do.
+struct Variant {
+  Experiment experiment;
+  Projection projection;
+};
+
 class VariedRun {
  public:
   // A plan that a search chose for `experiment`, which was read from `tree`, stays that of all its
@@ -21,9 +27,13 @@ class VariedRun {
             const CostModel& cost);
 
   [[nodiscard]] const ExperimentTree& tree() const { return tree_; }
-  // Throws ConfigError where a setting is refused.
+  [[nodiscard]] const Experiment& experiment() const { return experiment_; }
+  [[nodiscard]] const CostModel& cost() const { return cost_; }
+  // Throw ConfigError where a setting is refused.
+  [[nodiscard]] Variant variant(const KeySettings& settings) const;
   [[nodiscard]] Projection projected(const KeySettings& settings) const;
   // Nothing where a setting is refused, or the plan then does not divide.
+  [[nodiscard]] std::optional<Variant> variant_if_possible(const KeySettings& settings) const;
   [[nodiscard]] std::optional<Projection> if_possible(const KeySettings& settings) const;
 
  private:

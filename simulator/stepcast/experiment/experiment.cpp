@@ -55,6 +55,7 @@ class ExperimentReader {
     read_exchange_section();
     collect(diagnostics_, [this] { choose_attention_kernel(); });
     read_backends_section();
+    experiment_.uncarried_savings = read_uncarried_savings(top_, diagnostics_);
     top_.optional_text("description");
     for (const std::string_view other : others) {
       top_.take(other);

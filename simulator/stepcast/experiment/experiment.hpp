@@ -17,6 +17,7 @@
 #include "stepcast/plan/run_spec.hpp"
 #include "stepcast/plan/software_spec.hpp"
 #include "stepcast/plan/training_recipe.hpp"
+#include "stepcast/plan/uncarried_saving.hpp"
 
 namespace stepcast {
 
@@ -45,6 +46,7 @@ struct Experiment {
   PlanRequest plan;
   SoftwareSpec software;
   std::optional<Hertz> locked_clock;
+  std::vector<UncarriedSaving> uncarried_savings;  // of the file that it was imported from
   // Role -> name or name:file (backend_choice.hpp), where the user chose one.
   std::map<std::string, std::string> backends;
   std::map<std::string, Location> backends_given;  // where, of each that the input chooses

@@ -136,7 +136,9 @@ class Steps {
   [[nodiscard]] Found sharding(const PlanRequest& plan) const {
     const std::int64_t zero = plan.zero.value_or(settled_.zero);
     const bool reshards = plan.fsdp_reshard.value_or(settled_.fsdp_reshard);
-    const bool grouped = plan.hsdp && *plan.hsdp != settled_.fsdp;
+    // Groups of all replicas are none.
+    const bool in_groups = plan.hsdp && *plan.hsdp < settled_.replicas();
+    const bool grouped = in_groups && *plan.hsdp != settled_.fsdp;
     const bool ungrouped = !plan.hsdp && !plan.fsdp && zero == 3 &&
                            settled_.fsdp < settled_.replicas() && settled_.zero == 3;
     if (zero == settled_.zero && (zero < 3 || reshards == settled_.fsdp_reshard) && !grouped &&
@@ -145,7 +147,7 @@ class Steps {
     }
     std::string value = std::to_string(zero);
     value += zero == 3 && !reshards ? ", not resharded" : "";
-    value += zero == 3 && plan.hsdp ? ", over " + std::to_string(*plan.hsdp) : "";
+    value += zero == 3 && in_groups ? ", over " + std::to_string(*plan.hsdp) : "";
     return near_enough(true, {"plan.zero", std::move(value)});
   }
 

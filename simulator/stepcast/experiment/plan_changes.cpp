@@ -316,7 +316,7 @@ class Neighbours {
     if (now.kind == RecomputeKind::kFull && now != usual) {
       set(settings, "training.recompute_method", kNotGiven);
       set(settings, "training.recompute_layers", kNotGiven);
-    } else if (now.kind == RecomputeKind::kSelective && now != usual) {
+    } else if (now.kind == RecomputeKind::kSelective) {
       set(settings, "training.recompute_modules", kNotGiven);
     } else if (now.kind == RecomputeKind::kBudget) {
       set(settings, "training.memory_budget", kNotGiven);

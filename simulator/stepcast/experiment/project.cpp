@@ -158,6 +158,30 @@ UnevenExperts beside_balanced(const ExpertLoad& load, const Projection& p, Exper
           max(Seconds{}, p.time.step - step)};
 }
 
+Bytes part_of(const StageMemory& memory, MemoryPart part) {
+  switch (part) {
+    case MemoryPart::kParameters:
+      return memory.parameters;
+    case MemoryPart::kOptimizer:
+      return memory.optimizer;
+    case MemoryPart::kActivations:
+      return memory.activations;
+    case MemoryPart::kLoss:
+      return memory.loss;
+    case MemoryPart::kWorkspace:
+      return memory.workspace;
+  }
+  return {};
+}
+
+void add_uncounted_savings(const Experiment& experiment, Projection& p) {
+  const StageMemory* const fullest = p.fullest_stage();
+  for (const UncarriedSaving& saving : experiment.uncarried_savings) {
+    p.uncounted_savings.push_back(
+        {saving, fullest == nullptr ? Bytes{} : part_of(*fullest, saving.of)});
+  }
+}
+
 }  // namespace
 
 std::optional<TrainingRun> run_of(const Experiment& experiment, const TrainingRecipe& training,
@@ -201,6 +225,7 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   PlanProjector projector(experiment, cost);
   projector.take(p.plan, p.training);
   p.memory = projector.memory();
+  add_uncounted_savings(experiment, p);
   p.saved = saved_layers(expansion);
   p.reasons = memory_reasons(p.memory, experiment.cluster.device);
   const StepAtClock timed = projector.step();

@@ -97,6 +97,22 @@ ConfigNode backends_node(const Experiment& experiment) {
   return writer.take();
 }
 
+// What most experiments do without.
+void write_rest(const Experiment& experiment, ConfigWriter& writer) {
+  if (ConfigNode changes = software_node(experiment); !changes.entries.empty()) {
+    writer.field("software_settings", std::move(changes));
+  }
+  if (experiment.named.model.empty()) {
+    writer.field("model_settings", parse_config(to_yaml(experiment.model), "model"));
+  }
+  if (!experiment.backends.empty()) {
+    writer.field("backends", backends_node(experiment));
+  }
+  if (!experiment.uncarried_savings.empty()) {
+    writer.field(kUncarriedSavings, uncarried_savings_node(experiment.uncarried_savings));
+  }
+}
+
 }  // namespace
 
 ConfigNode settled_input(const Experiment& experiment, const ParallelPlan& plan) {
@@ -126,15 +142,7 @@ ConfigNode settled_input(const Experiment& experiment, const ParallelPlan& plan)
     writer.field(kPlanAssumed, true);
   }
   writer.field("cluster_settings", cluster_node(experiment));
-  if (ConfigNode changes = software_node(experiment); !changes.entries.empty()) {
-    writer.field("software_settings", std::move(changes));
-  }
-  if (experiment.named.model.empty()) {
-    writer.field("model_settings", parse_config(to_yaml(experiment.model), "model"));
-  }
-  if (!experiment.backends.empty()) {
-    writer.field("backends", backends_node(experiment));
-  }
+  write_rest(experiment, writer);
   return writer.take();
 }
 

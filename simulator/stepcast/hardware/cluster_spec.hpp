@@ -37,7 +37,6 @@ struct HostSpec {
   Seconds graph_replay;
   Seconds collective;
   Seconds message;  // zero: as a collective
-  Seconds message_peer;
   Seconds functional_forward;
   Seconds functional_backward;
   Seconds device_read;

@@ -61,7 +61,9 @@ struct InSwitchConstants {
 
 // Point-to-point messages: all-to-all and send/receive.
 struct MessageConstants {
-  Bytes ll_bytes;
+  Bytes ll_bytes;          // for a peer
+  BytesPerSecond ll_rate;  // of a peer, each of which has a channel of its own
+  Seconds ll_peer;         // of each peer after the first
   Seconds base;
   double share = 1.0;
   BytesPerSecond own_rate;

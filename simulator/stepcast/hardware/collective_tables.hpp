@@ -94,8 +94,12 @@ inline constexpr auto kFloor = std::to_array<Constant<CollectiveConstants>>(
 
 using Message = MessageConstants;
 inline constexpr auto kMessage = std::to_array<Constant<Message>>(
-    {{"ll_bytes", "KiB", kFromNothing, kByHand, "of a tensor, up to which messages go by LL",
+    {{"ll_bytes", "KiB", kFromNothing, kByHand, "for one peer, up to which messages go by LL",
       &Message::ll_bytes},
+     {"ll_rate", "GB/s", limits::kGigabytesPerSecond, Range<double>{0.5, 100.0},
+      "of one peer's messages by LL, each of which has a channel of its own", &Message::ll_rate},
+     {"ll_peer", "us", limits::kMicroseconds, kByHand,
+      "of each peer's message by LL after the first", &Message::ll_peer},
      Constant<Message>{"base", "us", limits::kMicroseconds, Range<double>{1.0, 100.0},
                        "start of point-to-point messages by Simple", &Message::base}
          .with(kLatency),
@@ -126,7 +130,8 @@ inline constexpr auto kBeside = std::to_array<Constant<Beside>>(
       "asks for nothing of HBM",
       &Beside::ring},
      {"exchange", "", kSlowdown, kByHand,
-      "the same of an all-to-all, of messages and of an exchange of tokens", &Beside::exchange},
+      "the same of an all-to-all between two ranks, of messages and of an exchange of tokens",
+      &Beside::exchange},
      {"own_at_clock", "", kTimesOwn, kByHand,
       "share of a collective's time that passes at the clock of the units, over the share of its "
       "bytes that a rank copies for itself",

@@ -36,6 +36,9 @@ struct DataRoot {
   [[nodiscard]] std::filesystem::path accuracy() const {
     return folder / "hardware_profiles/accuracy.json";
   }
+  [[nodiscard]] std::filesystem::path published_runs() const {
+    return folder / "hardware_profiles/published_runs.json";
+  }
   [[nodiscard]] std::filesystem::path attention_libraries() const {
     return folder / "hardware_profiles/attention_libraries.yaml";
   }

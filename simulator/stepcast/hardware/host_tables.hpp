@@ -46,11 +46,8 @@ inline constexpr std::array kConstants = {
     constant("graph_replay", "launching a captured graph", &HostSpec::graph_replay),
     constant("collective", "a collective called by a module", &HostSpec::collective),
     constant("message",
-             "a send or a receive, and an all-to-all but for its peers, of calls one after the "
-             "other; as a collective if left out",
+             "a send or a receive of calls one after the other; as a collective if left out",
              &HostSpec::message, kIfGiven),
-    constant("message_peer", "more of such an all-to-all for each peer; 0 if left out",
-             &HostSpec::message_peer, kIfGiven),
     constant("functional_forward",
              "a collective called as an operator of the framework, whose result is a tensor that "
              "waits for it",

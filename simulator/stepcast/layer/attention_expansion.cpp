@@ -240,9 +240,12 @@ class AttentionExpander {
     if (is_complex()) {
       return Kind::kComplexRope;
     }
-    if (software().rope_form == RopeForm::kRotateHalf &&
-        software().rope == Implementation::kEager) {
+    const RopeForm form = software().rope_form;
+    if (form == RopeForm::kRotateHalf && software().rope == Implementation::kEager) {
       return context_.in_autocast() ? Kind::kRotateHalfFp32 : Kind::kRotateHalf;
+    }
+    if (form == RopeForm::kCastRotateHalf && software().rope == Implementation::kEager) {
+      return Kind::kCastRotateHalf;
     }
     return Kind::kRope;
   }

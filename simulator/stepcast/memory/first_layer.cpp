@@ -21,23 +21,36 @@ bool kinds_follow_each_other(const ExpansionContext& context, const BuiltStage& 
          std::ranges::all_of(stage.layers, mixes_alike);
 }
 
-// A layer's weights, and those that are gathered ahead: of the layer before it.
+// A layer's weights, and those that are gathered ahead: of the layer before it, before the first of
+// all of the embedding where it is a unit of its own.
 Bytes gathered_at(const ExpansionContext& context, const BuiltStage& stage, std::size_t place) {
+  const MemoryRules& rules = context.software.memory;
   if (!gathers_layers(context) || !context.plan.fsdp_reshard) {
     return {};
   }
   const Bytes own = gathered_unit(context, stage.layers[place].parameters);
-  const std::size_t next = place > 0 ? place - 1 : 0;
-  return context.software.memory.scans_layers
-             ? own
-             : own + gathered_unit(context, stage.layers[next].parameters);
+  if (rules.scans_layers) {
+    return own;
+  }
+  if (place > 0) {
+    return own + gathered_unit(context, stage.layers[place - 1].parameters);
+  }
+  const bool unit = stage.content.embedding && !rules.root_holds_ends;
+  return own + (unit ? gathered_unit(context, stage.embedding) : Bytes{});
 }
 
 // Gradients of `later`, which come after a layer's backward; none where the full ones stay.
 Bytes late_gradients(const ExpansionContext& context, const LocalParameters& later) {
-  const bool stay =
-      gathers_layers(context) && !context.plan.fsdp_reshard && context.plan.micro_batches > 1;
-  return stay ? Bytes{} : state_memory(context, later).gradients;
+  return sums_full_gradients(context) ? Bytes{} : state_memory(context, later).gradients;
+}
+
+// What layers of a kind keep on the device, of which the first `away` are on the host.
+Bytes kept_here(const ExpansionContext& context, const BuiltLayer& layer, std::int64_t count,
+                std::int64_t away) {
+  const auto kept = [&](std::int64_t some) {
+    return kept_by(context, layer, some, std::min(some, layer.recomputed));
+  };
+  return kept(count) - kept(std::min(count, away));
 }
 
 }  // namespace
@@ -46,6 +59,12 @@ double recomputed_run(const RecomputeSpec& recompute) {
   const bool runs =
       recompute.kind == RecomputeKind::kFull && recompute.method == RecomputeMethod::kUniform;
   return runs ? real(recompute.layers) : 1.0;
+}
+
+Bytes kept_by(const ExpansionContext& context, const BuiltLayer& layer, std::int64_t count,
+              std::int64_t recomputed) {
+  return real(count - recomputed) * total(layer.ops->kept) +
+         real(recomputed) / recomputed_run(context.training.recompute) * layer_input(context);
 }
 
 Bytes recomputed_activations(const ExpansionContext& context, const BuiltLayer& layer) {
@@ -73,18 +92,18 @@ Bytes layer_workspace(const BuiltLayer& layer) {
 std::vector<FirstLayer> first_layers(const ExpansionContext& context, const BuiltStage& stage) {
   const bool blocks = kinds_follow_each_other(context, stage);
   LocalParameters late = stage.content.embedding ? stage.embedding : LocalParameters{};
+  std::int64_t away = offloaded_layers(context);
   Bytes kept;
   std::vector<FirstLayer> first;
   first.reserve(stage.layers.size());
   for (std::size_t i = 0; i < stage.layers.size(); ++i) {
     const BuiltLayer& layer = stage.layers[i];
-    const Bytes left = left_by_forward(context, layer);
-    const double before_next = blocks ? real(layer.count) : 1.0;
+    const std::int64_t before_next = blocks ? layer.count : 1;
     LocalParameters with_own = late;
     with_own += layer.parameters;
     FirstLayer own;
     own.kept = kept;
-    own.activations = left + recomputed_activations(context, layer);
+    own.activations = left_by_forward(context, layer) + recomputed_activations(context, layer);
     own.workspace = layer_workspace(layer);
     own.gathered = gathered_at(context, stage, i);
     own.reduced = reduced_beside(context, layer.parameters);
@@ -92,8 +111,9 @@ std::vector<FirstLayer> first_layers(const ExpansionContext& context, const Buil
     own.experts_reduced = experts_reduced(context, layer.parameters);
     own.late_gradients = late_gradients(context, with_own);
     first.push_back(own);
-    kept += before_next * left;
-    late += before_next * layer.parameters;
+    kept += kept_here(context, layer, before_next, away);
+    away -= std::min(away, layer.count);
+    late += real(before_next) * layer.parameters;
   }
   return first;
 }

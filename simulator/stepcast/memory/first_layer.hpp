@@ -11,10 +11,10 @@
 namespace stepcast {
 
 struct FirstLayer {
-  Bytes kept;             // by forward, of the layers before it
+  Bytes kept;             // by forward on the device, of the layers before it
   Bytes activations;      // its own, and what recomputing it brings back
   Bytes workspace;        // gradients of its activations
-  Bytes gathered;         // its weights and those of the unit before it, which are prefetched
+  Bytes gathered;         // its weights and, ahead, those of the layer before it or the embedding
   Bytes reduced;          // beside its backward (memory/fsdp_unit.hpp)
   Bytes lone_gathered;    // copies of experts that FSDP wraps though no other rank has them
   Bytes experts_reduced;  // by themselves, when its backward has run
@@ -25,6 +25,9 @@ struct FirstLayer {
 // One of each of stage.layers.
 std::vector<FirstLayer> first_layers(const ExpansionContext& context, const BuiltStage& stage);
 
+// What `count` layers of a kind keep, of which `recomputed` do an input.
+Bytes kept_by(const ExpansionContext& context, const BuiltLayer& layer, std::int64_t count,
+              std::int64_t recomputed);
 // What a layer that is recomputed needs again besides its input, which is kept.
 Bytes recomputed_activations(const ExpansionContext& context, const BuiltLayer& layer);
 // What forward leaves for a layer.

@@ -13,10 +13,11 @@ bool wraps_lone_experts(const ExpansionContext& context) {
   return context.software.fsdp_wraps_lone_experts && plan.fsdp_experts && plan.expert_shards() == 1;
 }
 
-// Without layers in a loop, which reduces all of a layer at once.
+// Without layers in a loop, which reduces all of a layer at once. Where gradients are summed
+// unsharded first, two runs of DeepSeek-V3 671B hold all of a layer beside its backward.
 bool has_expert_groups(const ExpansionContext& context) {
-  return context.plan.ep > 1 && context.plan.expert_shards() > 1 &&
-         !context.software.memory.scans_layers;
+  return gathers_layers(context) && context.plan.ep > 1 && context.plan.expert_shards() > 1 &&
+         !context.software.memory.scans_layers && !sums_full_gradients(context);
 }
 
 // Bytes of a parameter's gradient on its way to its shard, or to the host.
@@ -35,6 +36,10 @@ Bytes on_the_way(const ExpansionContext& context) {
 bool gathers_layers(const ExpansionContext& context) {
   return context.plan.zero == 3 &&
          (context.plan.replicas() > 1 || context.training.offload.parameters);
+}
+
+bool sums_full_gradients(const ExpansionContext& context) {
+  return gathers_layers(context) && !context.plan.fsdp_reshard && context.plan.micro_batches > 1;
 }
 
 Bytes gathered_unit(const ExpansionContext& context, const LocalParameters& layer) {

@@ -16,10 +16,12 @@ namespace stepcast {
 
 // Whether weights lie in shards, or on the host, between the passes of a layer.
 bool gathers_layers(const ExpansionContext& context);
+// Whether gradients are summed unsharded over the micro-batches.
+bool sums_full_gradients(const ExpansionContext& context);
 
 // `layer`: parameters of one rank before they are sharded.
 Bytes gathered_unit(const ExpansionContext& context, const LocalParameters& layer);
-// While the backward of the next layer runs, and its gradients are made.
+// While the backward of the layer before it runs, and that one's gradients are made.
 Bytes reduced_beside(const ExpansionContext& context, const LocalParameters& layer);
 
 // Of experts that FSDP wraps though no other rank has them, what it copies them to.

@@ -215,8 +215,10 @@ class RankPeak {
   // `left` of other micro-batches and `fresh` gradients beside what the `backward` holds.
   void first_layer(const FirstLayer& first, Bytes left, MomentMemory backward, Bytes fresh) {
     MomentMemory now = backward;
+    // Beside the forward of a pair all that it keeps is among what is left.
+    const Bytes kept = left + (pairs_ ? Bytes{} : first.kept);
     now.moment = "first layer";
-    now.activations = left + first.kept + first.activations;
+    now.activations = kept + first.activations;
     now.workspace = first.workspace;
     now.gathered = fixed_.gathered + first.gathered + first.lone_gathered;
     now.reduced = first.reduced;
@@ -224,7 +226,7 @@ class RankPeak {
     consider(now);
     if (first.experts_reduced > Bytes{}) {
       now.moment = "experts reduced";
-      now.activations = left + first.kept + layer_input(context_);
+      now.activations = kept + layer_input(context_);
       now.workspace = {};
       now.gathered = fixed_.gathered + first.gathered;
       now.reduced = first.experts_reduced;

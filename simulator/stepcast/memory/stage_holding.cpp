@@ -49,13 +49,6 @@ struct StateChange {
   }
 };
 
-// What `count` layers of a kind keep, of which `recomputed` do an input.
-Bytes kept_by(const ExpansionContext& context, const BuiltLayer& layer, std::int64_t count,
-              std::int64_t recomputed) {
-  return real(count - recomputed) * total(layer.ops->kept) +
-         real(recomputed) / recomputed_run(context.training.recompute) * layer_input(context);
-}
-
 void add_activations(const ExpansionContext& context, const BuiltStage& stage,
                      StageBudget& budget) {
   for (const BuiltLayer& layer : stage.layers) {
@@ -219,7 +212,7 @@ void add_sharding(const ExpansionContext& context, const BuiltStage& stage, Stag
   for (const BuiltLayer& layer : stage.layers) {
     budget.lone_gathered = max(budget.lone_gathered, lone_copies(context, layer.parameters));
   }
-  if (!plan.fsdp_reshard && plan.micro_batches > 1) {
+  if (sums_full_gradients(context)) {
     // Of experts that FSDP shards as well: what one rank computes is reduced after the last of
     // them.
     budget.full_gradients = parameters.all().trained().total() * context.software.gradient_reduce;
@@ -352,13 +345,15 @@ StateMemory on_device(const ExpansionContext& context, const StateMemory& states
   return here;
 }
 
-Bytes offloaded_activations(const ExpansionContext& context, const BuiltStage& stage) {
+std::int64_t offloaded_layers(const ExpansionContext& context) {
   const HostOffload& offload = context.training.offload;
-  if (!offload.activations) {
-    return {};
-  }
   constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
-  std::int64_t left = offload.activation_layers > 0 ? offload.activation_layers : kAll;
+  const std::int64_t some = offload.activation_layers > 0 ? offload.activation_layers : kAll;
+  return offload.activations ? some : 0;
+}
+
+Bytes offloaded_activations(const ExpansionContext& context, const BuiltStage& stage) {
+  std::int64_t left = offloaded_layers(context);
   Bytes away;
   for (const BuiltLayer& layer : stage.layers) {
     const std::int64_t some = std::min(left, layer.count);

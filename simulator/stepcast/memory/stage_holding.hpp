@@ -89,6 +89,9 @@ struct StageHolding {
 };
 StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& stage);
 
+// Layers of a stage whose saved tensors go to the host, the first ones; more than there are for
+// all.
+std::int64_t offloaded_layers(const ExpansionContext& context);
 // Bytes of a micro-batch's saved tensors that go to the host in forward and come back in backward
 // (HostOffload): k a layer that keeps k, U one that keeps its input alone.
 Bytes offloaded_activations(const ExpansionContext& context, const BuiltStage& stage);

@@ -37,6 +37,8 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   ROW(kRotateHalf, rotate_half, 2, 2, kElementwise)                                            \
   /* the same in fp32 by tables in fp32, with the casts around it: likewise */                 \
   ROW(kRotateHalfFp32, rotate_half_fp32, 2, 2, kElementwise)                                   \
+  /* in fp32 by tables in 16 bits, of a copy in fp32, and back: likewise */                    \
+  ROW(kCastRotateHalf, cast_rotate_half, 2, 2, kElementwise)                                   \
   /* of one input tensor (GELU, squared ReLU): x, y; dy, x, dx */                              \
   ROW(kActivation, activation, 2, 3, kElementwise)                                             \
   /* silu(gate) * up: gate, up, product; gate, up, dy and two gradients */                     \

@@ -43,15 +43,8 @@ void check_algorithm(MappingReader& fields, const Collective& op, const DeviceSp
 
 // How long the host takes for one call when it launches call after call.
 Seconds host_call(const Collective& op, const HostSpec& host) {
-  const Seconds message = host.message > Seconds{} ? host.message : host.collective;
-  switch (op.op) {
-    case CollectiveOp::kSendRecv:
-      return message;
-    case CollectiveOp::kAllToAll:
-      return message + real(op.group.size - 1) * host.message_peer;
-    default:
-      return host.collective;
-  }
+  const bool transfers = op.op == CollectiveOp::kSendRecv;
+  return transfers && host.message > Seconds{} ? host.message : host.collective;
 }
 
 }  // namespace

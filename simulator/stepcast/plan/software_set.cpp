@@ -133,6 +133,21 @@ bool names(const std::vector<T>& list, const V& value) {
 
 }  // namespace
 
+std::vector<std::string> bases_of(const std::string& name, const std::filesystem::path& folder) {
+  std::vector<std::string> bases;
+  std::optional<std::filesystem::path> file = file_named(folder, name);
+  while (file && bases.size() < kLongestChain) {
+    const ConfigNode root = load_config(*file);
+    const ConfigNode* base = root.find("base");
+    if (base == nullptr) {
+      break;
+    }
+    bases.push_back(base->text);
+    file = file_named(folder, base->text);
+  }
+  return bases;
+}
+
 SoftwareSpec load_software(const std::filesystem::path& file, const std::filesystem::path& folder) {
   const ConfigNode root = with_bases(file, folder);
   Diagnostics diagnostics;

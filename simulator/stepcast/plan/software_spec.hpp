@@ -109,12 +109,12 @@ template <>
 inline constexpr std::array<std::string_view, 3> kNamesOf<FsdpOverlap> = {"all", "forward", "none"};
 
 // How rotary positions are written: by sines and cosines of halves, as products of complex numbers
-// in fp32 (torch.view_as_complex), or as transformers writes it, x cos + rotate_half(x) sin, in the
-// format of the residual stream.
-enum class RopeForm { kReal, kComplex, kRotateHalf };
+// in fp32 (torch.view_as_complex), as transformers writes it, x cos + rotate_half(x) sin, in the
+// format of the residual stream, or the same in fp32 of what is cast to it first.
+enum class RopeForm { kReal, kComplex, kRotateHalf, kCastRotateHalf };
 template <>
-inline constexpr std::array<std::string_view, 3> kNamesOf<RopeForm> = {"real", "complex",
-                                                                       "rotate_half"};
+inline constexpr std::array<std::string_view, 4> kNamesOf<RopeForm> = {
+    "real", "complex", "rotate_half", "cast_rotate_half"};
 
 // Where forward runs under torch.autocast over weights in fp32: nowhere, or wherever FSDP does not
 // shard them, whose policy casts instead. Under it the residual stream, norms and positions are in
@@ -460,6 +460,10 @@ struct SoftwareSpec {
 // Reads a software set file. `base: NAME` takes what it does not say from another set, of `folder`.
 // Throws ConfigError with all of its problems.
 SoftwareSpec load_software(const std::filesystem::path& file, const std::filesystem::path& folder);
+
+// The sets that a set of `folder` says itself to be on top of, the nearest first; none of a name
+// that the folder does not have.
+std::vector<std::string> bases_of(const std::string& name, const std::filesystem::path& folder);
 
 // The run that recipes are asked for.
 struct RecipeSubject {

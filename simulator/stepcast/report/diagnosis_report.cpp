@@ -10,11 +10,15 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/diagnosis/cause_info.hpp"
 #include "stepcast/diagnosis/measured_figure.hpp"
+#include "stepcast/diagnosis/trace_evidence.hpp"
 #include "stepcast/report/columns.hpp"
 #include "stepcast/report/projection_report.hpp"
+#include "stepcast/report/published_runs_report.hpp"
 
 namespace stepcast {
 namespace {
+
+constexpr std::size_t kTold = 5;  // causes of which more is told than their row
 
 std::string keys_of(const KeySettings& settings) {
   return text_list(settings, ", ", [](const auto& entry) { return entry.first; });
@@ -33,7 +37,7 @@ std::string size_text(const CauseFit& fit) {
     return fit.form;
   }
   constexpr int kDigits = 3;
-  return (fit.at_bound ? "beyond " : "") + significant(*fit.size, kDigits) + " " + fit.unit;
+  return significant(*fit.size, kDigits) + " " + fit.unit + (fit.at_bound ? ", the bound" : "");
 }
 
 Value checks_of(const CauseFit& fit) {
@@ -89,6 +93,58 @@ std::vector<FigureRow> rows_of(const Diagnosis& diagnosis, const std::vector<Fig
   return rows;
 }
 
+constexpr auto kFastestColumns = std::to_array<Column<FastestWay>>({
+    {"settings", "settings", [](const FastestWay& w) { return object_of(w.settings); }},
+    {"tokens_per_second_per_gpu", "", member<&FastestWay::tokens_per_second_per_gpu>},
+    {"gain", "", member<&FastestWay::gain>, as_times},
+    {"peak_memory_bytes", "", member<&FastestWay::peak_memory>},
+    {"tried", "", member<&FastestWay::tried>},
+});
+constexpr Columns<FastestWay> kFastest{kFastestColumns};
+
+// A part of the traced step, with what is to be said of it.
+struct PartRow {
+  const TracedStep* trace;
+  const StepPart* part;
+};
+// "as_projected" as people read it.
+std::string as_words(const Value& name) {
+  std::string text = as_text(name);
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
+constexpr auto kPartColumns = std::to_array<Column<PartRow>>({
+    {"part", "part", [](const PartRow& r) { return Value(r.part->name); }, as_text, Align::kLeft},
+    {"measured_s", "traced", [](const PartRow& r) { return Value(r.part->measured.value()); },
+     as_time},
+    {"projected_s", "projected", [](const PartRow& r) { return Value(r.part->projected.value()); },
+     as_time},
+    {"state", "the trace has it",
+     [](const PartRow& r) { return Value(name(state_of(*r.trace, *r.part))); }, as_words,
+     Align::kLeft},
+});
+constexpr Columns<PartRow> kParts{kPartColumns};
+
+constexpr auto kMoveColumns = std::to_array<Column<MovedPart>>({
+    {"part", "part", [](const MovedPart& m) { return Value(m.part->name); }},
+    {"measured_s", "", [](const MovedPart& m) { return Value(m.part->measured.value()); }},
+    {"without_s", "", [](const MovedPart& m) { return Value(m.part->projected.value()); }},
+    {"with_s", "", [](const MovedPart& m) { return Value(m.projected.value()); }},
+    {"seen", "", [](const MovedPart& m) { return Value(m.seen); }},
+});
+constexpr Columns<MovedPart> kMoves{kMoveColumns};
+
+std::vector<PartRow> rows_of(const TracedStep& trace) {
+  return each_of(trace.parts, [&trace](const StepPart& part) { return PartRow{&trace, &part}; });
+}
+
+std::string moved_text(const MovedPart& moved) {
+  return moved.part->name + " " + as_time(Value(moved.part->projected.value())) + " to " +
+         as_time(Value(moved.projected.value())) + ", traced " +
+         as_time(Value(moved.part->measured.value())) + (moved.seen ? " (seen)" : " (not seen)");
+}
+
 std::string_view pace_text(Pace pace) {
   switch (pace) {
     case Pace::kAsExpected:
@@ -113,6 +169,51 @@ std::string head_of(const Diagnosis& d) {
   return text;
 }
 
+std::string way_text(const std::optional<FastestWay>& way, const std::string& title,
+                     const std::string& what) {
+  if (!way || way->tried == 0) {
+    return "";
+  }
+  const std::string of = with_separators(way->tried) + " " + what;
+  return way->settings.empty()
+             ? line(title, "none of " + of + " is faster")
+             : line(title, as_number<1>(Value(way->tokens_per_second_per_gpu)) + " tokens/s/GPU, " +
+                               as_times(Value(way->gain)) + " of the projected, " + "of " + of +
+                               ": " + settings_text(way->settings));
+}
+
+std::string could_be_text(const Diagnosis& d) {
+  return way_text(d.best_plan, "best plan", "plans") +
+         way_text(d.best_software, "best software", "sets of its family and beneath it") +
+         published_to_text(d.published);
+}
+
+std::string trace_text(const Diagnosis& d) {
+  if (!d.trace) {
+    return "";
+  }
+  return "\nParts of the traced step, " + d.trace->file + ", of " +
+         as_time(Value(d.trace->step.value())) + "\n" +
+         kParts.table("part measured_s projected_s state", rows_of(*d.trace)).text() +
+         text_list(d.trace->doubts, "",
+                   [](const std::string& doubt) { return line("doubt", doubt); });
+}
+
+// Of each cause that is told: the parts that it moves, and which of them the trace has so.
+std::string moves_text(const Diagnosis& d) {
+  if (!d.trace || d.causes.empty()) {
+    return "";
+  }
+  std::string text =
+      "\nWhat each moves in the trace: projected without it and with it, and traced\n";
+  for (std::size_t i = 0; i < std::min(kTold, d.causes.size()); ++i) {
+    const std::vector<MovedPart> moved = moved_parts(*d.trace, d.causes[i]);
+    text += "  " + std::string(info(d.causes[i].cause).title) + ": " +
+            (moved.empty() ? "nothing" : text_list(moved, "; ", moved_text)) + "\n";
+  }
+  return text;
+}
+
 std::string points_text(const Diagnosis& d) {
   if (d.points.size() < 2) {
     return "";
@@ -128,9 +229,11 @@ std::string explained_text(const std::vector<Figure>& projected) {
 
 std::string causes_text(const Diagnosis& d) {
   if (d.causes.empty()) {
-    return d.pace == Pace::kAsExpected
-               ? "\nNothing to explain: no figure is off by more than the noise of a measurement.\n"
-               : "\nNo cause that has a key explains it.\n";
+    return d.pace == Pace::kAsExpected && d.trace ? "\nNothing to explain: no cause is nearer to "
+                                                    "the figures and the trace than none.\n"
+           : d.pace == Pace::kAsExpected ? "\nNothing to explain: the figures are as near as those "
+                                           "of other runs usually are.\n"
+                                         : "\nNo cause that has a key explains it.\n";
   }
   std::vector<TextTable::Column> titles = kFits.titles("title score meets size_text gain");
   titles.push_back({"explains"});
@@ -173,7 +276,6 @@ std::string checks_text(const Diagnosis& d) {
   if (d.causes.empty()) {
     return "";
   }
-  constexpr std::size_t kTold = 5;
   std::string text = "\nHow to check\n";
   for (std::size_t i = 0; i < std::min(kTold, d.causes.size()); ++i) {
     const CauseInfo& known = info(d.causes[i].cause);
@@ -198,6 +300,9 @@ Value cause_json(const Diagnosis& d, const CauseFit& fit, const std::vector<Figu
   Value json = kFits.json("cause form key settings size unit at_bound meets score", fit);
   json["explains"] = kFigures.json_rows(kFigureMembers, rows_of(d, projected));
   kFits.add("checks gain", fit, json);
+  if (d.trace && !fit.traced.empty()) {
+    json["moves"] = kMoves.json_rows(moved_parts(*d.trace, fit));
+  }
   return json;
 }
 
@@ -206,8 +311,8 @@ Value cause_json(const Diagnosis& d, const CauseFit& fit, const std::vector<Figu
 std::string to_text(const Diagnosis& d) {
   std::string text = heading(d.projection);
   if (d.projection.priced) {
-    text += "\n" + head_of(d) + points_text(d) + causes_text(d) + met_text(d) + pairs_text(d) +
-            checks_text(d) + ruled_out_text(d);
+    text += "\n" + head_of(d) + could_be_text(d) + points_text(d) + trace_text(d) + causes_text(d) +
+            met_text(d) + moves_text(d) + pairs_text(d) + checks_text(d) + ruled_out_text(d);
   }
   return text + notes_and_reasons(d.projection);
 }
@@ -219,6 +324,24 @@ nlohmann::ordered_json to_json(const Diagnosis& d) {
   }
   json["pace"] = name(d.pace);
   json["pace_ratio"] = d.pace_ratio;
+  if (d.projection.expected_error && d.projection.expected_error->distribution) {
+    const RateInterval interval =
+        d.projection.expected_error->distribution->interval(Certainty::k80);
+    json["pace_interval_80"] = {interval.low, interval.high};
+  }
+  if (d.best_plan) {
+    json["best_plan"] = kFastest.json(*d.best_plan);
+  }
+  if (d.best_software) {
+    json["best_software"] = kFastest.json(*d.best_software);
+  }
+  json["published"] = published_to_json(d.published);
+  if (d.trace) {
+    json["trace"] = {{"file", d.trace->file},
+                     {"step_s", d.trace->step.value()},
+                     {"parts", kParts.json_rows(rows_of(*d.trace))},
+                     {"doubts", d.trace->doubts}};
+  }
   json["figures"] = kFigures.json_rows(kFigureMembers, rows_of(d, d.projected));
   json["causes"] =
       list_of(d.causes, [&d](const CauseFit& fit) { return cause_json(d, fit, fit.projected); });

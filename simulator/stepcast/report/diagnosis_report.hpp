@@ -8,9 +8,11 @@
 //   cause                score  meets all             size   gain  explains            as --set
 //   link between nodes  55.7 %        yes  1.46 GB/s a GPU  3.83x  200.0 tokens/s/GPU cluster.ni...
 //
-// JSON has `pace`, `figures[]` and `causes[]`, each with `cause`, `form`, `key`, `settings`,
-// `size`, `unit`, `at_bound`, `meets`, `score`, `explains[]`, `checks[]` and `gain`; `pairs[]` and
-// `ruled_out[]`. CSV has a line for each cause.
+// JSON has `pace`, `best_plan` and `best_software` (`settings`, `tokens_per_second_per_gpu`, `gain`
+// over the projected rate, `peak_memory_bytes`, `tried`), `published[]`, of a trace `trace` with
+// its `parts[]`, of which each cause has its `moves[]`, `figures[]` and `causes[]`, each with
+// `cause`, `form`, `key`, `settings`, `size`, `unit`, `at_bound`, `meets`, `score`, `explains[]`,
+// `checks[]` and `gain`; `pairs[]` and `ruled_out[]`. CSV has a line for each cause.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

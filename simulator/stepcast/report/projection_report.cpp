@@ -206,6 +206,16 @@ std::string saved_lines(const SavedLayer& layer) {
   return text;
 }
 
+// What the file that was imported lowers and memory counts whole.
+std::string uncounted_lines(const Projection& p) {
+  return text_list(p.uncounted_savings, "", [](const UncountedSaving& uncounted) {
+    const std::string what(name(uncounted.saving.of));
+    return "  not counted: " + uncounted.saving.setting + ", which lowers " + what +
+           (uncounted.most > Bytes{} ? " by " + readable(uncounted.most) + " at most\n"
+                                     : ", of which nothing is held at the peak\n");
+  });
+}
+
 std::string memory_lines(const Projection& p) {
   const StageMemory* fullest = p.fullest_stage();
   std::string text = "\nMemory of a GPU in GiB (pipeline rank " + with_separators(fullest->rank) +
@@ -217,7 +227,7 @@ std::string memory_lines(const Projection& p) {
     text += memory_entry(std::string(row.title), row.of(*fullest));
     text += row.in_parts ? buffer_lines(*fullest) : "";
   }
-  return text;
+  return text + uncounted_lines(p);
 }
 
 std::string options_text(const FittingPlan& fit) {
@@ -502,6 +512,11 @@ nlohmann::ordered_json json_header(const Projection& p) {
     std::ranges::replace(verdict, ' ', '_');
     json["verdict"] = verdict;
     json["probability"] = odds_on(p.memory);
+  }
+  for (const UncountedSaving& uncounted : p.uncounted_savings) {
+    json[kUncarriedSavings].push_back({{"setting", uncounted.saving.setting},
+                                       {"of", name(uncounted.saving.of)},
+                                       {"most_bytes", uncounted.most.value()}});
   }
   for (const FittingPlan& fit : p.savings) {
     json["savings"].push_back({{"changes", object_of(fit.changes)},

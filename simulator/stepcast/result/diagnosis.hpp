@@ -13,6 +13,7 @@
 #include "stepcast/base/enum_names.hpp"
 #include "stepcast/result/metric.hpp"
 #include "stepcast/result/projection.hpp"
+#include "stepcast/result/published_run.hpp"
 
 namespace stepcast {
 
@@ -32,10 +33,11 @@ enum class Cause {
   kClockOrPower,
   kSlowRank,
   kSoftwareVersion,
+  kDocumentsOrPadding,
   kFigureConvention,
 };
 template <>
-inline constexpr std::array<std::string_view, 15> kNamesOf<Cause> = {"link_between_nodes",
+inline constexpr std::array<std::string_view, 16> kNamesOf<Cause> = {"link_between_nodes",
                                                                      "link_within_node",
                                                                      "message_latency",
                                                                      "overlap_off",
@@ -49,6 +51,7 @@ inline constexpr std::array<std::string_view, 15> kNamesOf<Cause> = {"link_betwe
                                                                      "clock_or_power",
                                                                      "slow_rank",
                                                                      "software_version",
+                                                                     "documents_or_padding",
                                                                      "figure_convention"};
 
 // Keys of an experiment and their values, as --set takes them: {"cluster.nic_rate", "3 GB/s"}.
@@ -67,6 +70,24 @@ struct MeasuredPoint {
   Figure measured;
 };
 
+// A part of a step on one device, as a profiler's trace tells them: the time of one kind of work
+// without waiting, the time that waits for other ranks, the time in which nothing runs. Kinds of
+// work run beside each other, so that they do not add up to the step.
+struct StepPart {
+  std::string name;  // "gemm", "all_gather", "waiting", "idle"
+  Seconds measured;
+  Seconds projected;   // without any cause
+  bool waits = false;  // it is the time that waits for other ranks
+};
+
+// A traced step beside its projection.
+struct TracedStep {
+  std::string file;
+  Seconds step;                     // as measured
+  std::vector<StepPart> parts;      // none that neither side has
+  std::vector<std::string> doubts;  // what makes the two doubtful to be of one step
+};
+
 // One form of a cause, at the size that explains the points best.
 struct CauseFit {
   Cause cause = Cause::kLinkBetweenNodes;
@@ -79,6 +100,9 @@ struct CauseFit {
   double score = 0.0;             // of all forms of all causes; they add up to 1
   std::vector<Figure> projected;  // of each point, with the cause
   double gain = 1.0;  // tokens/s of the first point without the cause over those with it
+  // Of each part of the traced step, projected with the cause; empty without a trace, and of a
+  // convention, which changes no run.
+  std::vector<Seconds> traced;
 };
 
 // Two causes at once, of those that are the likeliest by themselves.
@@ -94,12 +118,26 @@ enum class Pace { kAsExpected, kSlow, kFast };
 template <>
 inline constexpr std::array<std::string_view, 3> kNamesOf<Pace> = {"as_expected", "slow", "fast"};
 
+// The fastest of some ways to run an experiment on its GPUs.
+struct FastestWay {
+  std::int64_t tried = 0;  // ways
+  KeySettings settings;    // what makes the experiment that way; empty: as it is, none is faster
+  double tokens_per_second_per_gpu = 0.0;
+  double gain = 1.0;  // of that over what the experiment is projected to have
+  Bytes peak_memory;
+};
+
 struct Diagnosis {
   Projection projection;  // of the first point
   std::vector<MeasuredPoint> points;
   std::vector<Figure> projected;  // of each point, without any cause
   Pace pace = Pace::kAsExpected;
   double pace_ratio = 1.0;  // measured over projected tokens/s of the first point
+  // What the run could be, whatever slows it, where that was looked for.
+  std::optional<FastestWay> best_plan;
+  std::optional<FastestWay> best_software;
+  std::vector<PublishedRun> published;  // what others measured, the nearest first
+  std::optional<TracedStep> trace;
   // The likeliest first, the best form of each; nothing where no figure is off by more than noise.
   std::vector<CauseFit> causes;
   std::vector<CausePair> pairs;  // of which both sizes are told by the points

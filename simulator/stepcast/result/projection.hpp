@@ -16,6 +16,7 @@
 #include "stepcast/layer/saved_tensor.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/model/routing.hpp"
+#include "stepcast/plan/uncarried_saving.hpp"
 #include "stepcast/result/expected_error.hpp"
 #include "stepcast/result/training_run.hpp"
 #include "stepcast/schedule/step_time.hpp"
@@ -66,6 +67,12 @@ struct ProvenanceShares {
   }
 };
 
+// What an uncarried setting could save at most: all that it touches, on the fullest rank.
+struct UncountedSaving {
+  UncarriedSaving saving;
+  Bytes most;
+};
+
 struct Projection {
   // The resolved input: all of it as a tree (experiment/settled_input.hpp), and what reports say of
   // it one by one.
@@ -112,6 +119,8 @@ struct Projection {
   // Beside a plan that does not fit, where it was looked for; without changes there is none.
   std::optional<FittingPlan> nearest_fit;
   std::vector<FittingPlan> savings;  // that make it fit (experiment/cheapest_savings.hpp)
+  // What memory counts whole although the file that was imported lowers it.
+  std::vector<UncountedSaving> uncounted_savings;
   std::optional<UnevenExperts> uneven_experts;
   std::optional<TrainingRun> run;  // of which the step is one, where tokens were given
   std::optional<GpuHourPrice> gpu_hour;

@@ -11,6 +11,7 @@
 #include "stepcast/base/enum_names.hpp"
 #include "stepcast/result/expected_error.hpp"
 #include "stepcast/result/metric.hpp"
+#include "stepcast/result/published_run.hpp"
 
 namespace stepcast {
 
@@ -29,6 +30,7 @@ struct ValidationRow {
   // Of whole runs; of their rates and times of a step also what they have in common with others,
   // and the error to expect of them, from runs of other sources than their own.
   std::optional<RunTraits> traits;
+  std::optional<PublishedRun> published;
   std::optional<ExpectedError> expected_error;
   std::string family;            // dense, moe or mla
   std::optional<bool> held_out;  // empty for operators whose record says nothing of it

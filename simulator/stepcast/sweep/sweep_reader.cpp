@@ -77,7 +77,8 @@ void add_folder(const std::filesystem::path& folder, Hash& hash) {
   std::vector<std::filesystem::path> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, error)) {
-    // What projections say of their errors, accuracy.json, is no part of them.
+    // What measured runs say of projections, accuracy.json and published_runs.json, is no part of
+    // them.
     if (entry.is_regular_file(error) && entry.path().extension() == ".yaml") {
       files.push_back(entry.path());
     }

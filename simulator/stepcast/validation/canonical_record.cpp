@@ -88,11 +88,11 @@ class TextByMetric {
   std::map<std::string_view, std::string> by_metric_;  // by the metric's key
 };
 
-// What people read, and no program.
-void read_remarks(MappingReader& reader) {
-  reader.optional_text("source");
+// What people read, and no program: where the figures stand is given back.
+std::string read_remarks(MappingReader& reader) {
   reader.optional_text("notes");
   reader.optional_texts("assumed");
+  return reader.optional_text("source");
 }
 
 // --- runs -------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ MeasuredRun read_run(MappingReader& reader, ProfileCache& profiles) {
   run.network = reader.optional_text("network");
   run.in_view = reader.optional_flag("in_view").value_or(false);
   run.source_id = reader.optional_text("source_id");
-  read_remarks(reader);
+  run.source = read_remarks(reader);
   const std::optional<Stack> stack = read_stack(reader);
   if (const ConfigNode* experiment = reader.take("experiment")) {
     run.experiment = read_experiment(*experiment, {}, profiles);

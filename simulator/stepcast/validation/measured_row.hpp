@@ -40,6 +40,7 @@ struct MeasuredRun {
   // Who published it: runs of one source share machines and habits, so that their errors are held
   // out together. Empty: the runs of its file are of one source.
   std::string source_id;
+  std::string source;    // where its figures stand, for people
   bool in_view = false;  // constants were chosen with all runs of its source in view
   std::string split;     // by which it is held out or not; empty: its id (held_out.hpp)
 };

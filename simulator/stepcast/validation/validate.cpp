@@ -118,11 +118,29 @@ std::optional<double> odds(Metric metric, const Projection& projection) {
   return metric == Metric::kFits ? std::optional(odds_on(projection.memory)) : std::nullopt;
 }
 
-// The rows of one run; `row` says which file and row it is.
-std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
-                                   const RunPrediction& prediction) {
-  const Projection& projection = prediction.projection();
-  std::vector<ValidationRow> rows;
+// A run whose rate or time of a step was measured, as others find it.
+PublishedRun published_run(const MeasuredRun& run, const MeasuredQuantity& quantity,
+                           const Projection& projection) {
+  const double tokens = projection.tokens_per_second_per_gpu * projection.time.step.value();
+  PublishedRun published;
+  published.id = run.id;
+  published.model = projection.model;
+  published.parameters = projection.parameters;
+  published.family = accuracy_family(run.experiment->model);
+  published.gpu = projection.gpu;
+  published.gpus = projection.gpus;
+  published.dtype = projection.training.dtype;
+  published.software = projection.software;
+  published.tokens_per_second_per_gpu =
+      quantity.metric == Metric::kTokenRate ? quantity.value : tokens / quantity.value;
+  published.model_rate_per_gpu =
+      projection.flops_per_token * published.tokens_per_second_per_gpu / Seconds(1.0);
+  published.source = run.source;
+  return published;
+}
+
+// What all rows of a run have alike.
+void describe_run(const MeasuredRun& run, const Projection& projection, ValidationRow& row) {
   row.gpu = run.gpu;
   row.group = run.group;
   row.skipped = run.skipped;
@@ -135,6 +153,14 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
   if (has_comparison(run) && !projection.priced) {
     row.skipped = "plan refused: " + text_list(projection.reasons, "; ");
   }
+}
+
+// The rows of one run; `row` says which file and row it is.
+std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
+                                   const RunPrediction& prediction) {
+  const Projection& projection = prediction.projection();
+  std::vector<ValidationRow> rows;
+  describe_run(run, projection, row);
   if (run.quantities.empty()) {
     row.skipped = row.skipped.empty() ? "input missing: no tokens/s or step time" : row.skipped;
     rows.push_back(row);
@@ -155,6 +181,7 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
     if (own.at_unit_rate && !run.layer) {
       own.traits = traits_of(*run.experiment);
       own.traits->source = run.source_id.empty() ? row.file : run.source_id;
+      own.published = published_run(run, quantity, projection);
     }
   }
   return rows;

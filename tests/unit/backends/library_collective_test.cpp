@@ -34,7 +34,9 @@ ClusterSpec cluster(std::int64_t nodes = 4) {
               Bytes(1e12),
               1.0};
   c.in_switch = InSwitchConstants{8, Seconds(20e-6), 0.6, Seconds(40e-6), Bytes(1e7)};
-  c.message.ll_bytes = Bytes(65536);
+  c.message.ll_bytes = Bytes(2048);
+  c.message.ll_rate = BytesPerSecond(1e9);
+  c.message.ll_peer = Seconds(0.5e-6);
   c.message.base = Seconds(10e-6);
   c.message.share = 0.8;
   c.message.own_rate = BytesPerSecond(1e12);
@@ -211,6 +213,26 @@ TEST_CASE("the most loaded rank sets the pace of an uneven all-to-all", "[case]"
   Collective uneven = forced(Kind::kAllToAll, 32e6, {32, 1}, Algorithm::kDirect);
   uneven.imbalance = 2.0;
   CHECK(seconds(uneven, cluster()) == nearly((10 + 10 + 960) * kMicro));
+}
+
+// 3/4 S both ways at 400 GB/s; of twice that on one rank the second half comes alone, at 500.
+TEST_CASE("what the most loaded rank gets above the mean comes when its sends are through",
+          "[case]") {
+  Collective uneven = forced(Kind::kAllToAll, 32e6, {4, 1}, Algorithm::kDirect);
+  const double balanced = seconds(uneven, cluster());
+  uneven.imbalance = 2.0;
+  CHECK(seconds(uneven, cluster()) == nearly(balanced + 24e6 / 500e9));
+}
+
+// 5 us and a hop, half a microsecond for each peer after the first, and 1 kB at 1 GB/s: channels of
+// peers work at once. Messages of 3 kB go by Simple.
+TEST_CASE("small messages go by LL, each peer's through a channel of its own", "[case]") {
+  const auto at = [](double bytes, std::int64_t ranks) {
+    return seconds(forced(Kind::kAllToAll, bytes, {ranks, 1}, Algorithm::kDirect), cluster());
+  };
+  CHECK(at(2e3, 2) == nearly((5 + 1 + 1) * kMicro));
+  CHECK(at(8e3, 8) == nearly((5 + 1 + 6 * 0.5 + 1) * kMicro));
+  CHECK(at(6e3, 2) > 10 * kMicro);  // LL would take 9
 }
 
 TEST_CASE("PXN wins with many nodes and small messages and loses with few and large", "[case]") {

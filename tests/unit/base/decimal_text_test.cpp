@@ -21,5 +21,13 @@ TEST_CASE("a number has as many digits after the point as are asked for", "[unit
   CHECK(fixed_decimal(1.7976931348623157e308, 4).size() == 314);
 }
 
+TEST_CASE("a number is rounded to so many significant digits, whatever its size", "[unit]") {
+  CHECK(rounded_to(12345.6, 4) == 12350.0);
+  CHECK(rounded_to(0.0012345, 3) == 0.00123);
+  CHECK(rounded_to(-6.0, 2) == -6.0);
+  CHECK(rounded_to(9.996e14, 3) == 1e15);
+  CHECK(rounded_to(0.0, 4) == 0.0);
+}
+
 }  // namespace
 }  // namespace stepcast::decimal_text_test

@@ -173,8 +173,16 @@ TEST_CASE("communication keeps its bytes in flight beside a kernel that asks for
   CHECK(stretch(CollectiveOp::kAllGather, 5e11).least == 1.1);
   CHECK(stretch(CollectiveOp::kAllGather, 5e11).most == nearly(2.5));
   CHECK(stretch(CollectiveOp::kReduceScatter, 5e11).least == 1.1);
-  CHECK(stretch(CollectiveOp::kAllToAll, 5e11).least == 1.3);
+  CHECK(stretch(CollectiveOp::kAllToAll, 5e11).least == nearly(1.0 + 0.3 / 7.0));
   CHECK(stretch(CollectiveOp::kSendRecv, 5e11).least == 1.3);
+  // What an all-to-all loses is shared by the peers that it has messages for: one, then three.
+  const auto among = [&](std::int64_t ranks) {
+    return stretch_beside_computation(
+               {.work = Collective{CollectiveOp::kAllToAll, Bytes(1e9), {ranks, 1}}}, {}, device)
+        .least;
+  };
+  CHECK(among(2) == nearly(1.3));
+  CHECK(among(4) == nearly(1.1));
   // One that asks for less than it is left is slowed as beside any kernel.
   CHECK(stretch(CollectiveOp::kAllReduce, 1e11) == CommunicationStretch{1.1, 1.1, 0.5 / 15.0});
   ExpertExchange tokens;

@@ -41,13 +41,19 @@ class Bench {
     all.insert(all.end(), secret.begin(), secret.end());
     return {point, figure_of(metric, projected(all))};
   }
-  [[nodiscard]] Diagnosis diagnosed(std::vector<MeasuredPoint> points) {
-    return diagnose({tree_, experiment_, std::move(points),
-                     expected_error(load_accuracy(test::data_root()), experiment_)},
-                    profiles_, cost_);
+  [[nodiscard]] Variant variant(const KeySettings& settings) {
+    return VariedRun(tree_, experiment_, profiles_, cost_).variant(settings);
   }
-  [[nodiscard]] const ExperimentTree& tree() const { return tree_; }
-  [[nodiscard]] const Experiment& experiment() const { return experiment_; }
+  [[nodiscard]] Diagnosis diagnosed(std::vector<MeasuredPoint> points,
+                                    std::optional<TraceQuestion> trace = std::nullopt) {
+    return diagnose(
+        {tree_, experiment_, std::move(points),
+         expected_error(load_accuracy(test::data_root()), experiment_), std::move(trace)},
+        profiles_, cost_);
+  }
+  [[nodiscard]] std::vector<CauseChange> changes() {
+    return changes_of({tree_.root, experiment_, projected({}), {"torchtitan_2025_09"}});
+  }
 
  private:
   ProfileCache profiles_{test::data_root()};
@@ -83,6 +89,100 @@ TEST_CASE("a slow network is found from three points, with its rate", "[unit]") 
   CHECK(*d.causes.front().size == Approx(2.0).epsilon(0.02));
   CHECK(d.causes.front().unit == "GB/s a GPU");
   CHECK(d.causes.front().meets);
+}
+
+TEST_CASE("documents that are longer than was said are found, with their length", "[unit]") {
+  Bench bench(
+      "model: llama3.1_8b\n"
+      "cluster: {gpu: h100_sxm, nodes: 1}\n"
+      "training: {sequence_length: 32768, micro_batch_size: 1, global_batch_size: 8, recompute: "
+      "full, documents: {length: 1024}}\n"
+      "plan: {fsdp: 8}\n"
+      "software: {base: torchtitan, attention: flex}\n");
+  const Diagnosis d =
+      bench.diagnosed({bench.measured({}, {{"training.documents.length", "16384"}})});
+  const CauseFit* fit = fit_of(d, Cause::kDocumentsOrPadding);
+  REQUIRE(fit != nullptr);
+  CHECK(fit->meets);
+  CHECK(*fit->size == Approx(16384.0).epsilon(0.02));
+  CHECK(fit->unit == "tokens");
+}
+
+TEST_CASE("a mask as a tensor is offered of software that makes one", "[unit]") {
+  const auto run_of = [](const std::string& software) {
+    return "model: llama3.1_8b\n"
+           "cluster: {gpu: h100_sxm, nodes: 1}\n"
+           "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 8}\n"
+           "plan: {fsdp: 8}\n"
+           "software: " +
+           software + "\n";
+  };
+  Bench trainer(run_of("huggingface"));
+  const CauseChange* mask = nullptr;
+  const std::vector<CauseChange> changes = trainer.changes();
+  for (const CauseChange& change : changes) {
+    mask = change.cause == Cause::kDocumentsOrPadding ? &change : mask;
+  }
+  REQUIRE(mask != nullptr);
+  CHECK(mask->settings == KeySettings{{"training.documents", "{length: 2048}"}});
+  CHECK(trainer.projected(mask->settings).time.step > trainer.projected({}).time.step);
+  Bench compiled(run_of("torchtitan"));
+  CHECK(std::ranges::count(compiled.changes(), Cause::kDocumentsOrPadding, &CauseChange::cause) ==
+        0);
+}
+
+// A step in four parts, as the breakdown of a projection has them; it waits for no other rank.
+std::vector<Seconds> parts_of_step(const Variant& variant) {
+  const TimeBreakdown& time = variant.projection.time.breakdown;
+  return {time.busy(), time.communication(), time.host, Seconds{}};
+}
+
+TraceQuestion traced(Bench& bench, const std::vector<Seconds>& measured, Seconds step) {
+  const std::vector<Seconds> projected = parts_of_step(bench.variant({}));
+  TraceQuestion question{{"trace.json", step, {}, {}}, parts_of_step};
+  const std::vector<std::string> names = {"busy", "communication", "host", "waiting"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    question.traced.parts.push_back({names[i], measured[i], projected[i], names[i] == "waiting"});
+  }
+  return question;
+}
+
+TEST_CASE("a trace tells causes apart that one step does not", "[unit]") {
+  const auto [cause, secret] = GENERATE(
+      table<Cause, KeySettings>({{Cause::kLinkBetweenNodes, {{"cluster.nic_rate", "2 GB/s"}}},
+                                 {Cause::kHostSlow, {{"software.host.micro_batch", "500 ms"}}}}));
+  Bench bench;
+  const Variant run = bench.variant(secret);
+  const Seconds step = run.projection.time.step;
+  const Diagnosis d =
+      bench.diagnosed({bench.measured({}, secret)}, traced(bench, parts_of_step(run), step));
+  REQUIRE_FALSE(d.causes.empty());
+  CHECK(d.causes.front().cause == cause);
+  CHECK(d.causes.front().score > 0.5);
+  CHECK(d.causes.front().traced.size() == 4);
+  CHECK(d.trace->step == step);
+}
+
+TEST_CASE("a rank that waits for another one tells that one is slow", "[unit]") {
+  Bench bench;
+  const Variant run = bench.variant({});
+  const Seconds longer = 0.7 * run.projection.time.step;
+  std::vector<Seconds> measured = parts_of_step(run);
+  measured.back() = longer;
+  const Seconds step = run.projection.time.step + longer;
+  const Diagnosis d =
+      bench.diagnosed({{{}, {Metric::kStepTime, step.value()}}}, traced(bench, measured, step));
+  REQUIRE_FALSE(d.causes.empty());
+  CHECK(d.causes.front().cause == Cause::kSlowRank);
+  CHECK(d.causes.front().traced.back().value() == Approx(longer.value()).epsilon(0.05));
+}
+
+TEST_CASE("a traced step as it is projected has nothing to explain", "[unit]") {
+  Bench bench;
+  const Variant run = bench.variant({});
+  const Diagnosis d = bench.diagnosed({bench.measured({}, {})},
+                                      traced(bench, parts_of_step(run), run.projection.time.step));
+  CHECK(d.causes.empty());
 }
 
 TEST_CASE("the settings of a cause project to what it explains", "[unit]") {
@@ -181,13 +281,12 @@ TEST_CASE("a change of every cause that has keys is offered for a model with exp
   Bench bench(
       "model: mixtral_8x7b\n"
       "cluster: {gpu: h100_sxm, nodes: 4}\n"
-      "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 128, dtype: fp8}\n"
+      "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 128, dtype: fp8, "
+      "documents: {length: 512}}\n"
       "plan: {tp: 1, ep: 8, zero: 1}\n"
-      "software: torchtitan\n");
-  const Projection p = bench.projected({});
+      "software: {base: torchtitan, attention: flex}\n");
   std::set<Cause> causes;
-  for (const CauseChange& change :
-       changes_of({bench.tree().root, bench.experiment(), p, {"torchtitan_2025_09"}})) {
+  for (const CauseChange& change : bench.changes()) {
     causes.insert(change.cause);
   }
   causes.insert(Cause::kFigureConvention);  // which has no keys

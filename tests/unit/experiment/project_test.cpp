@@ -142,6 +142,20 @@ TEST_CASE("A global batch that is no whole number of micro-batches gets no rate"
   CHECK(p.reasons.front() == "micro_batch_size * dp = 64 does not divide global_batch_size = 100");
 }
 
+TEST_CASE("What an import could not carry stands beside the verdict with all that it touches",
+          "[unit]") {
+  Experiment experiment = load_experiment(default_example(), {}, data_root());
+  experiment.uncarried_savings = {{"offload_modules attn", MemoryPart::kActivations}};
+  const Projection p = project(experiment, default_cost_model());
+  const nlohmann::ordered_json json = to_json(p);
+  const auto& saving = json.at("uncarried_savings").at(0);
+  CHECK(saving.at("setting") == "offload_modules attn");
+  CHECK(saving.at("of") == "activations");
+  CHECK(saving.at("most_bytes") == p.fullest_stage()->activations.value());
+  CHECK_THAT(to_text(p), test::contains_text("not counted: offload_modules attn, which lowers "
+                                             "activations by "));
+}
+
 TEST_CASE("A missing plan gets a sensible one and says so", "[unit]") {
   const ConfigNode root = parse_config(
       "model: llama3.1_8b\ncluster: {gpu: h100_sxm, nodes: 2}\n"

@@ -210,6 +210,19 @@ TEST_CASE("keys of attention are left out unless they say what the model is anyw
              contains_text("not carried over: attn_logits_soft_cap 50.0: a bound on the logits"));
 }
 
+TEST_CASE("what a file lowers of memory and no key says is listed in the experiment", "[unit]") {
+  const ImportedExperiment tiled =
+      imported(kLlama + "num_vocab_tiling: 4\noptimizer_memory_host_offload: true\n");
+  const ConfigNode* const savings = tiled.experiment.find(kUncarriedSavings);
+  REQUIRE(savings != nullptr);
+  REQUIRE(savings->items.size() == 2);
+  CHECK(savings->items[0].find("setting")->text == "num_vocab_tiling 4");
+  CHECK(savings->items[0].find("of")->text == "loss");
+  CHECK(savings->items[1].find("of")->text == "optimizer");
+  // One part a vocabulary is what is counted anyway.
+  CHECK(imported(kLlama + "num_vocab_tiling: 1\n").experiment.find(kUncarriedSavings) == nullptr);
+}
+
 TEST_CASE("MaxText's own configurations for GPUs are read to the last key", "[unit]") {
   struct Case {
     const char* file;

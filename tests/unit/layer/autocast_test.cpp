@@ -132,6 +132,8 @@ TEST_CASE("rotate_half is one list of kernels in 16 bits and another in fp32", "
   CHECK(kind() == MemoryBoundKind::kRotateHalfFp32);
   sample.software.autocast = Autocast::kNone;
   CHECK(kind() == MemoryBoundKind::kRotateHalf);
+  sample.software.rope_form = RopeForm::kCastRotateHalf;
+  CHECK(kind() == MemoryBoundKind::kCastRotateHalf);
   sample.software.rope = Implementation::kFused;  // Liger's
   CHECK(kind() == MemoryBoundKind::kRope);
 }

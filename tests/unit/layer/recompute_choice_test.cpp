@@ -85,6 +85,21 @@ TEST_CASE("the operator policy keeps every second product and attention", "[case
   CHECK(total(saved_tensors(sample.context(), {})).value() == Approx(8.25 * u + statistics));
 }
 
+// Of queries and keys with a norm the policy keeps what the products made, the norm's input, and of
+// the normed ones nothing: they are made again.
+TEST_CASE("the operator policy keeps normed queries once", "[case]") {
+  Sample sample = separate();
+  sample.training.recompute.kind = RecomputeKind::kOperators;
+  const Bytes plain = total(saved_tensors(sample.context(), {}));
+  sample.model.attention.qk_norm = QkNorm::kHead;
+  const std::vector<SavedTensor> kept = saved_tensors(sample.context(), {});
+  CHECK(total(kept) == plain);
+  CHECK(has(kept, TensorId::kAttentionQNormInput));
+  CHECK_FALSE(has(kept, TensorId::kAttentionQ));
+  CHECK_FALSE(has(kept, TensorId::kAttentionKNormInput));
+  CHECK(has(expand_layer(sample.context(), {}).recompute, OpId::kAttentionQNorm));
+}
+
 // DeepSeek-V2-Lite's layer with experts: q, kv_down, kv_up, o, the router, three grouped products,
 // then gate, up and down of the shared expert.
 Sample with_experts() {

@@ -6,6 +6,8 @@
 #include "sample_specs.hpp"
 #include "stepcast/layer/activation_inventory.hpp"
 #include "stepcast/layer/exchange_shape.hpp"
+#include "stepcast/memory/first_layer.hpp"
+#include "stepcast/memory/fsdp_unit.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
 
 namespace stepcast::expert_memory_test {
@@ -225,9 +227,52 @@ TEST_CASE("a first layer's backward does not hold its own gradients yet", "[unit
   const BuiltStage& stage = builder.stage(sample.context(), 0);
   const StageHolding holding = stage_holding(sample.context(), stage);
   const double layer = stage.layers[0].parameters.total();
-  CHECK(holding.first_layers.front().late_gradients ==
-        Bytes(4.0 * (layer + 32'000.0 * 1'024)));
+  CHECK(holding.first_layers.front().late_gradients == Bytes(4.0 * (layer + 32'000.0 * 1'024)));
   CHECK(holding.gradients == Bytes(4.0 * stage.parameters.all().total()));
+}
+
+// Four dense layers before the experts: what is gathered beside the first layer of experts is its
+// own and a dense one, beside the first dense layer the embedding, and the gradients of all of
+// these are still to come.
+TEST_CASE("a first layer with experts lends nothing of the dense layers before it", "[unit]") {
+  Sample sample = exchanging_sample(1);
+  sample.model.layers = 6;
+  sample.model.moe->first_dense_layers = 4;
+  sample.plan.stages[0].layers = 6;
+  sample.plan.dp = 2;
+  sample.plan.fsdp = 2;
+  sample.plan.edp = 2;
+  sample.plan.zero = 3;
+  StageBuilder builder;
+  const BuiltStage& stage = builder.stage(sample.context(), 0);
+  REQUIRE(stage.layers.size() == 2);
+  const std::vector<FirstLayer> first = first_layers(sample.context(), stage);
+  const LocalParameters& dense = stage.layers[0].parameters;
+  const LocalParameters& experts = stage.layers[1].parameters;
+  CHECK(first[0].gathered == Bytes(2.0 * (dense.total() + stage.embedding.total())));
+  CHECK(first[1].gathered == Bytes(2.0 * (dense.total() + experts.total())));
+  CHECK(first[0].kept == Bytes{});
+  CHECK(first[1].kept == 4.0 * total(stage.layers[0].ops->kept));
+  const Bytes each = sample.software.states.gradient;
+  CHECK(first[1].late_gradients.value() ==
+        Approx((0.5 * (4.0 * dense.total() + experts.total() + stage.embedding.total()) * each)
+                   .value()));
+}
+
+TEST_CASE("experts whose shards lie on other ranks are reduced apart from their layer", "[unit]") {
+  Sample sample = exchanging_sample(2);
+  sample.plan.dp = 4;
+  sample.plan.fsdp = 4;
+  sample.plan.edp = 2;
+  sample.plan.zero = 3;
+  const LocalParameters layer{.dense = 1e6, .expert = 4e6};
+  const Bytes on_the_way = Bytes(2) + sample.software.gradient_reduce;
+  CHECK(reduced_beside(sample.context(), layer) == 1e6 * on_the_way + 4e6 * Bytes(2));
+  CHECK(experts_reduced(sample.context(), layer) == 4e6 * on_the_way);
+  sample.plan.ep = 1;  // the same ranks hold shards of both
+  sample.plan.edp = 4;
+  CHECK(reduced_beside(sample.context(), layer) == 5e6 * on_the_way);
+  CHECK(experts_reduced(sample.context(), layer) == Bytes{});
 }
 
 TEST_CASE("an optimizer on the host takes nothing of the device", "[unit]") {
