@@ -285,9 +285,7 @@ void hold_against(const DeviceSpec& base, const ConfigNode& root, DeviceSpec& de
 
 // Of `part` from the one whose numbers it has where it states none.
 PartDistance distance_from(const DeviceSpec& other, const DeviceSpec& part) {
-  return part.architecture.name != other.architecture.name || has_other_die(part, other)
-             ? PartDistance::kArchitecture
-             : PartDistance::kGpu;
+  return has_other_die(part, other) ? PartDistance::kArchitecture : PartDistance::kGpu;
 }
 
 // Of a part of the user's own, held against its base.
