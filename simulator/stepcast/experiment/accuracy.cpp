@@ -182,6 +182,32 @@ void add_quantiles(const Runs& near, ExpectedError& error) {
   error.p90 = quantile(errors, 0.9);
 }
 
+// Of a run that is placed among the known ones.
+ExpectedError error_of(const std::vector<HeldOutRun>& known, const RunTraits& run) {
+  ExpectedError error{
+      .gpu = run.gpu, .family = run.family, .software = run.software, .stack = run.stack};
+  error.distribution = error_distribution(run, known);
+  if (!error.distribution) {
+    error.basis = run.distance == PartDistance::kNone
+                      ? "no measured run was held out"
+                      : "no two " + std::string(name(run.distance)) +
+                            "s with runs like this one were held out, as far away as " +
+                            kind_of_part(run);
+    return error;
+  }
+  Runs others;
+  for (const HeldOutRun& other : known) {
+    if (weight_for(run, other.traits) > 0.0) {
+      others.push_back(&other);
+    }
+  }
+  const Runs of_stack = those(others, &RunTraits::stack, run.stack);
+  const Runs near = nearest(those(of_stack, &RunTraits::family, run.family), run);
+  add_quantiles(near, error);
+  error.basis = basis_of(near, run, *error.distribution);
+  return error;
+}
+
 }  // namespace
 
 std::vector<HeldOutRun> load_accuracy(const DataRoot& data) {
@@ -208,30 +234,8 @@ std::vector<HeldOutRun> load_accuracy(const DataRoot& data) {
   return known;
 }
 
-ExpectedError expected_error(const std::vector<HeldOutRun>& known, const RunTraits& given) {
-  const RunTraits run = placed_among(given, known);
-  ExpectedError error{
-      .gpu = run.gpu, .family = run.family, .software = run.software, .stack = run.stack};
-  error.distribution = error_distribution(run, known);
-  if (!error.distribution) {
-    error.basis = run.distance == PartDistance::kNone
-                      ? "no measured run was held out"
-                      : "no two " + std::string(name(run.distance)) +
-                            "s with runs like this one were held out, as far away as " +
-                            kind_of_part(run);
-    return error;
-  }
-  Runs others;
-  for (const HeldOutRun& other : known) {
-    if (weight_for(run, other.traits) > 0.0) {
-      others.push_back(&other);
-    }
-  }
-  const Runs of_stack = those(others, &RunTraits::stack, run.stack);
-  const Runs near = nearest(those(of_stack, &RunTraits::family, run.family), run);
-  add_quantiles(near, error);
-  error.basis = basis_of(near, run, *error.distribution);
-  return error;
+ExpectedError expected_error(const std::vector<HeldOutRun>& known, const RunTraits& run) {
+  return error_of(known, placed_among(run, known));
 }
 
 ExpectedError expected_error(const std::vector<HeldOutRun>& known, const Experiment& experiment) {

@@ -201,6 +201,45 @@ Errors weighted(const RunTraits& run, const std::vector<HeldOutRun>& known) {
   return errors;
 }
 
+// Of a run that is placed among the known ones.
+std::optional<ErrorDistribution> distribution_of(const RunTraits& run,
+                                                 const std::vector<HeldOutRun>& known,
+                                                 const ErrorPriors& priors) {
+  const Errors errors = weighted(run, known);
+  if (errors.empty()) {
+    return std::nullopt;
+  }
+  const Groups sources = grouped(errors, [](const RunTraits& traits) { return traits.source; });
+  const Groups gpus = grouped(errors, [](const RunTraits& traits) { return traits.gpu; });
+  const Groups sets = grouped(errors, [](const RunTraits& traits) { return traits.software; });
+  const bool far = run.distance != PartDistance::kNone;
+  const HeldOutUnits units = far ? held_out_units(errors, run.distance) : HeldOutUnits{};
+  if (far && units.count < 2) {
+    return std::nullopt;
+  }
+  const Centre centre = centre_of(sources, priors);
+  const double spread =
+      pooled_spread(sources, run, priors, [&](const Errors&) { return centre.value; });
+  double apart = gpus.contains(run.gpu) ? 0.0 : variance_between(gpus, priors);
+  const double carried = !far                                 ? 0.0
+                         : run.distance == PartDistance::kGpu ? priors.same_die
+                                                              : priors.other_die;
+  const double announced = run.standing == PartStanding::kAnnounced ? priors.announced : 0.0;
+  apart = std::max(apart, units.variance) + carried * carried + announced * announced;
+  const double other = sets.contains(run.software) ? 0.0 : variance_between(sets, priors);
+  const double uncertain = 1.0 + 1.0 / (centre.runs + priors.centre_runs);
+  return ErrorDistribution{.centre = centre.value,
+                           .spread = std::sqrt(spread * spread * uncertain + apart + other),
+                           .within = spread_within(errors, run, priors),
+                           .degrees = priors.spread_runs + centre.runs,
+                           .between_gpus = std::sqrt(apart),
+                           .between_software = std::sqrt(other),
+                           .held_out_units = units.count,
+                           .held_out_spread = std::sqrt(units.variance),
+                           .carried_spread = carried,
+                           .announced_spread = announced};
+}
+
 }  // namespace
 
 int steps_apart(const RunTraits& a, const RunTraits& b) {
@@ -252,43 +291,10 @@ RunTraits placed_among(const RunTraits& run, const std::vector<HeldOutRun>& know
   return placed;
 }
 
-std::optional<ErrorDistribution> error_distribution(const RunTraits& given,
+std::optional<ErrorDistribution> error_distribution(const RunTraits& run,
                                                     const std::vector<HeldOutRun>& known,
                                                     const ErrorPriors& priors) {
-  const RunTraits run = placed_among(given, known);
-  const Errors errors = weighted(run, known);
-  if (errors.empty()) {
-    return std::nullopt;
-  }
-  const Groups sources = grouped(errors, [](const RunTraits& traits) { return traits.source; });
-  const Groups gpus = grouped(errors, [](const RunTraits& traits) { return traits.gpu; });
-  const Groups sets = grouped(errors, [](const RunTraits& traits) { return traits.software; });
-  const bool far = run.distance != PartDistance::kNone;
-  const HeldOutUnits units = far ? held_out_units(errors, run.distance) : HeldOutUnits{};
-  if (far && units.count < 2) {
-    return std::nullopt;
-  }
-  const Centre centre = centre_of(sources, priors);
-  const double spread =
-      pooled_spread(sources, run, priors, [&](const Errors&) { return centre.value; });
-  double apart = gpus.contains(run.gpu) ? 0.0 : variance_between(gpus, priors);
-  const double carried = !far                                 ? 0.0
-                         : run.distance == PartDistance::kGpu ? priors.same_die
-                                                              : priors.other_die;
-  const double announced = run.standing == PartStanding::kAnnounced ? priors.announced : 0.0;
-  apart = std::max(apart, units.variance) + carried * carried + announced * announced;
-  const double other = sets.contains(run.software) ? 0.0 : variance_between(sets, priors);
-  const double uncertain = 1.0 + 1.0 / (centre.runs + priors.centre_runs);
-  return ErrorDistribution{.centre = centre.value,
-                           .spread = std::sqrt(spread * spread * uncertain + apart + other),
-                           .within = spread_within(errors, run, priors),
-                           .degrees = priors.spread_runs + centre.runs,
-                           .between_gpus = std::sqrt(apart),
-                           .between_software = std::sqrt(other),
-                           .held_out_units = units.count,
-                           .held_out_spread = std::sqrt(units.variance),
-                           .carried_spread = carried,
-                           .announced_spread = announced};
+  return distribution_of(placed_among(run, known), known, priors);
 }
 
 }  // namespace stepcast
