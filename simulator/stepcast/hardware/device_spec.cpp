@@ -191,11 +191,32 @@ void read_named_constants(SourcedReader& reader, const std::filesystem::path& pr
                                             device.sources, device.provenance, diagnostics);
 }
 
+constexpr std::string_view kMeasuredOn = "kernels_measured_on";
+
+// Without a part there, or with one that has the constants of a third one, how far the part is from
+// those that were measured is not known.
+void check_stand_in(const MappingReader& top, const std::string& named,
+                    const std::filesystem::path& folder) {
+  if (named.empty()) {
+    return;
+  }
+  const std::optional<std::filesystem::path> file = file_named(folder, named);
+  if (!file) {
+    top.error(kMeasuredOn,
+              "is '" + named + "', which is no part" + did_you_mean(named, names_in(folder)));
+  } else if (load_config(*file).find(kMeasuredOn) != nullptr) {
+    top.error(kMeasuredOn, "is '" + named +
+                               "', on which no kernel was measured either; name the part that its "
+                               "constants are from");
+  }
+}
+
 // All of a profile behind its names.
 void read_whole_part(MappingReader top, DeviceSpec& device, const std::filesystem::path& profiles) {
   Diagnostics& diagnostics = top.diagnostics();
   std::vector<Provenance> architecture_provenance;  // printed after the part's own
-  device.stand_in = top.optional_text("kernels_measured_on");
+  device.stand_in = top.optional_text(kMeasuredOn);
+  check_stand_in(top, device.stand_in, profiles / "gpus");
   device.architecture = find_architecture(top, "architecture", profiles / "architectures",
                                           device.sources, architecture_provenance);
   SourcedReader reader(std::move(top), device.sources, device.provenance);

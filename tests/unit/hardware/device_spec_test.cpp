@@ -276,6 +276,17 @@ TEST_CASE("an architecture that no kernels are known for is refused, never anoth
   CHECK_THAT(fault("gfx908"), contains_text("kernels are known for gfx1250, gfx90a, gfx942"));
 }
 
+TEST_CASE("kernels are measured on a part that exists and has its own", "[unit]") {
+  const auto fault = [](const std::string& part) {
+    return fault_after("architecture: gfx942",
+                       "kernels_measured_on: " + part + "\narchitecture: gfx942");
+  };
+  CHECK_THAT(fault("mi30x"),
+             contains_text("'kernels_measured_on' is 'mi30x', which is no part; did "
+                           "you mean 'mi300x'?"));
+  CHECK_THAT(fault("mi300x"), contains_text("on which no kernel was measured either"));
+}
+
 TEST_CASE("a profile with one fault is refused at that fault", "[unit]") {
   CHECK(fault_after("mi300x", "mi300x") == "no error");
   CHECK_THAT(fault_after("{value: 304, source: CDNA3WP}", "304"),
