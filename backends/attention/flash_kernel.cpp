@@ -114,6 +114,11 @@ TileCount tiles_of_sequence(const Attention& op, const Extents& loop) {
 
 }  // namespace
 
+bool is_fused(const Attention& op, const DeviceSpec& device) {
+  return op.kernel != AttentionKernel::kUnfused &&
+         device.architecture.attention.native != AttentionKernel::kUnfused;
+}
+
 const FlashKernel& flash_kernel(const Attention& op, const DeviceSpec& device) {
   const AttentionLibrary& library = device.architecture.attention;
   const std::optional<FlashKernel>& named = library.kernel(op.kernel);

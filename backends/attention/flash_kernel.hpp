@@ -10,8 +10,11 @@
 
 namespace stepcast {
 
-// The kernel that runs `op` on `device`: the one that it names or, where that does not exist, the
-// architecture's own.
+// Whether one kernel runs all of `op`: the software asks for one, and the architecture has any.
+bool is_fused(const Attention& op, const DeviceSpec& device);
+
+// The kernel that runs a fused `op` on `device`: the one that it names or, where that does not
+// exist, the architecture's own.
 const FlashKernel& flash_kernel(const Attention& op, const DeviceSpec& device);
 
 // How the kernel uses its compute unit in a direction that it has.

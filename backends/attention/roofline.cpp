@@ -38,8 +38,8 @@ double wave_quantisation(const Attention& op, const KernelContext& context) {
 }
 
 FlopsPerSecond matrix_rate(const KernelContext& context) {
-  const auto slot = static_cast<std::size_t>(Dtype::kBf16);
-  return real(context.compute_units) * *context.device.matrix_rate[slot] * context.clock;
+  const DeviceSpec& device = context.device;
+  return real(context.compute_units) * device.matrix_rate_of(device.base_format()) * context.clock;
 }
 
 template <typename Mixer>
@@ -50,7 +50,7 @@ OpCost priced(const Mixer& op, Seconds math, const KernelContext& context) {
   OpCost cost;
   cost.duration = context.launch + max(math, memory);
   cost.bound = math < memory ? Bound::kMemory : Bound::kCompute;
-  const FlopsPerCycle rate = *device.matrix_rate[slot(Dtype::kBf16)];
+  const FlopsPerCycle rate = device.matrix_rate_of(device.base_format());
   cost.hbm = bytes;
   cost.energy = kernel_energy({flops(op) / rate, op.dtype, bytes}, context);
   if (context.detail == Detail::kTerms) {
@@ -74,15 +74,14 @@ OpCost fused(const Attention& op, const KernelContext& context) {
 // What has no share of its own in a profile runs at that of matrix products.
 template <typename Mixer>
 OpCost as_products(const Mixer& op, const KernelContext& context) {
-  const double share = *context.device.achieved.gemm[slot(Dtype::kBf16)];
+  const double share = context.device.achieved_gemm(context.device.base_format());
   return priced(op, flops(op) / (share * matrix_rate(context)), context);
 }
 
 class RooflineAttention final : public AttentionModel {
  public:
   [[nodiscard]] OpCost attention(const Attention& op, const KernelContext& context) const override {
-    return op.kernel == AttentionKernel::kUnfused ? unfused_attention(op, context)
-                                                  : fused(op, context);
+    return is_fused(op, context.device) ? fused(op, context) : unfused_attention(op, context);
   }
   [[nodiscard]] OpCost linear_attention(const LinearAttention& op,
                                         const KernelContext& context) const override {

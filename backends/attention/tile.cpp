@@ -286,8 +286,8 @@ OpCost fused_attention(const Attention& op, const KernelContext& context) {
 class TileAttention final : public AttentionModel {
  public:
   [[nodiscard]] OpCost attention(const Attention& op, const KernelContext& context) const override {
-    return op.kernel == AttentionKernel::kUnfused ? unfused_attention(op, context)
-                                                  : fused_attention(op, context);
+    return is_fused(op, context.device) ? fused_attention(op, context)
+                                        : unfused_attention(op, context);
   }
   [[nodiscard]] OpCost linear_attention(const LinearAttention& op,
                                         const KernelContext& context) const override {

@@ -18,12 +18,12 @@ OpCost unfused_attention(const Attention& op, const KernelContext& context) {
   Attention full = op;
   full.causal = false;
   full.window = 0;
-  const std::size_t bf16 = slot(Dtype::kBf16);
-  const FlopsPerCycle unit_rate = *context.device.matrix_rate[bf16];
+  const Dtype format = context.device.base_format();
+  const FlopsPerCycle unit_rate = context.device.matrix_rate_of(format);
   const FlopsPerSecond rate = real(context.compute_units) * unit_rate * context.clock;
   // Products of short sequences wait for their operands.
   const Bytes operands = compulsory_bytes(op);
-  const Seconds math = max(flops(full) / (*context.device.achieved.gemm[bf16] * rate),
+  const Seconds math = max(flops(full) / (context.device.achieved_gemm(format) * rate),
                            operands / context.device.hbm.achieved);
   const double scores = real(op.batch * op.heads) * real(op.seq_q * op.seq_kv);
   const Bytes bytes =
@@ -33,7 +33,7 @@ OpCost unfused_attention(const Attention& op, const KernelContext& context) {
   cost.duration = context.launch + math + memory;
   cost.bound = math < memory ? Bound::kMemory : Bound::kCompute;
   cost.hbm = bytes + operands;
-  cost.energy = kernel_energy({flops(full) / unit_rate, Dtype::kBf16, cost.hbm}, context);
+  cost.energy = kernel_energy({flops(full) / unit_rate, format, cost.hbm}, context);
   if (context.detail == Detail::kTerms) {
     cost.terms = {{"math", math}, {"memory", memory}, {"launch", context.launch}};
   }

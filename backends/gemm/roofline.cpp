@@ -36,12 +36,8 @@ struct Shape {
 
 // FLOP/s of one unit at the context's clock, with the share of it that GEMMs achieve.
 FlopsPerSecond unit_rate(Dtype dtype, const KernelContext& context) {
-  const std::size_t own = slot(dtype);
-  const std::size_t base = slot(Dtype::kBf16);
   const DeviceSpec& device = context.device;
-  const FlopsPerCycle rate = device.matrix_rate_of(dtype);
-  const double share = device.achieved.gemm[own].value_or(*device.achieved.gemm[base]);
-  return share * rate * context.clock;
+  return device.achieved_gemm(dtype) * device.matrix_rate_of(dtype) * context.clock;
 }
 
 // Time of the matrix products alone, for the best tile and split.

@@ -355,9 +355,8 @@ GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& librar
                          const KernelContext& context) {
   const DeviceSpec& device = context.device;
   const GemmConstants& gemm = device.kernels.gemm;
-  const std::size_t own =
-      device.matrix_rate[slot(problem.dtype)] ? slot(problem.dtype) : slot(Dtype::kBf16);
-  const FlopsPerCycle peak = *device.matrix_rate[own];
+  const FlopsPerCycle peak = device.matrix_rate_of(problem.dtype);
+  const std::size_t own = slot(device.multiplied_as(problem.dtype));
   const double efficiency =
       gemm.matrix_efficiency[own].value_or(*gemm.matrix_efficiency[slot(Dtype::kBf16)]);
   GemmMachine machine;

@@ -273,13 +273,20 @@ struct ListedName {
   std::string line;
 };
 
-// "NVIDIA H100 SXM 80 GB: 80 GiB, 989.4 TFLOP/s dense bf16, 700 W, 8 joined by NVLink 4"
+// "NVIDIA H100 SXM 80 GB: 80 GiB, 989.4 TFLOP/s dense bf16, 700 W, 8 joined by NVLink 4"; of a part
+// that is not sold yet ends in "an estimate from announced figures".
 std::string line_of_gpu(const std::string& name, const DataRoot& data) {
   const DeviceSpec gpu = load_gpu(name, data, kListed);
-  return gpu.title + ": " + significant(gpu.hbm.capacity.value() / kGibibyte, 4) + " GiB, " +
-         significant(gpu.matrix_peak(Dtype::kBf16, gpu.clock.rated)->value() / 1e12, 4) +
-         " TFLOP/s dense bf16, " + significant(gpu.power.limit.value(), 4) + " W, " +
-         std::to_string(gpu.scale_up.domain_size) + " joined by " + gpu.scale_up.technology;
+  const Dtype format = gpu.base_format();
+  std::string line =
+      gpu.title + ": " + significant(gpu.hbm.capacity.value() / kGibibyte, 4) + " GiB, " +
+      significant(gpu.matrix_peak(format, gpu.clock.rated)->value() / 1e12, 4) + " TFLOP/s dense " +
+      std::string(stepcast::name(format)) + ", " + significant(gpu.power.limit.value(), 4) +
+      " W, " + std::to_string(gpu.scale_up.domain_size) + " joined by " + gpu.scale_up.technology;
+  if (gpu.standing == PartStanding::kAnnounced) {
+    line += "; " + std::string(kAnnouncedEstimate);
+  }
+  return line;
 }
 
 // "Qwen3 30B A3B: 30.5 B parameters, 3.35 B active"

@@ -35,7 +35,7 @@ ComparedDevice compared_device(const DeviceIdentity& traced, const DeviceSpec& a
     return {DeviceMatch::kUnsaid, "does not say what it was taken on"};
   }
   std::vector<KnownPart> parts = profiles.known_parts();
-  if (asked.own_part != OwnPart::kNone) {
+  if (asked.is_own) {
     parts.push_back(known_part(asked));
   }
   const std::vector<std::string> meant = parts_of_device(traced, parts);
@@ -48,9 +48,9 @@ ComparedDevice compared_device(const DeviceIdentity& traced, const DeviceSpec& a
                              : ComparedDevice{DeviceMatch::kPerhaps,
                                               taken + ", which may be " + text_list(meant, " or ")};
   }
-  const bool based =
-      asked.own_part != OwnPart::kNone &&
-      std::ranges::any_of(asked.bases, [&](const auto& base) { return holds(meant, base); });
+  const bool based = asked.is_own && std::ranges::any_of(asked.bases, [&](const auto& base) {
+                       return holds(meant, base);
+                     });
   return {based ? DeviceMatch::kPerhaps : DeviceMatch::kOther,
           taken + ", which is " + text_list(meant, " or ") + (based ? ", its base" : "")};
 }

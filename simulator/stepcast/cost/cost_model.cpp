@@ -54,8 +54,9 @@ Joules kernel_energy(const KernelActivity& activity, const KernelContext& contex
   const PowerConstants& power = context.device.kernels.power;
   Joules energy = activity.hbm.value() * power.hbm_energy;
   if (activity.matrix_cycles > 0.0) {
-    const Joules cycle = power.matrix_energy[slot(activity.dtype)].value_or(
-        power.matrix_energy[slot(Dtype::kBf16)].value_or(Joules{}));
+    const Joules base = power.matrix_energy[slot(context.device.base_format())].value_or(Joules{});
+    const Dtype format = context.device.multiplied_as(activity.dtype);
+    const Joules cycle = power.matrix_energy[slot(format)].value_or(base);
     const double growth = std::pow(context.clock / power.reference_clock, power.voltage_exponent);
     const bool precise =
         activity.dtype == Dtype::kFp8 && activity.accumulation == Accumulation::kPrecise;
@@ -75,9 +76,7 @@ Seconds matrix_bound(const Op& op, const DeviceSpec& device, Hertz clock) {
     return {};
   }
   const Dtype dtype = std::visit([](const auto& any) { return dtype_of(any); }, op.work);
-  const std::optional<FlopsPerSecond> peak = device.matrix_peak(dtype, clock);
-  const std::optional<FlopsPerSecond> base = device.matrix_peak(Dtype::kBf16, clock);
-  return work / peak.value_or(*base);
+  return work / *device.matrix_peak(device.multiplied_as(dtype), clock);
 }
 
 }  // namespace stepcast

@@ -177,10 +177,10 @@ PricedOp price_at(const ClockState& state, const Op& op, const CostModel& model,
 }
 
 Watts power_level(const DeviceSpec& device, std::int64_t units, Hertz clock) {
-  constexpr std::size_t kBf16 = slot(Dtype::kBf16);
+  const std::size_t base = slot(device.base_format());
   const PowerConstants& power = device.kernels.power;
-  const double busy = device.kernels.gemm.matrix_efficiency[kBf16].value_or(1.0);
-  const Joules cycle = power.matrix_energy[kBf16].value_or(Joules{});
+  const double busy = device.kernels.gemm.matrix_efficiency[base].value_or(1.0);
+  const Joules cycle = power.matrix_energy[base].value_or(Joules{});
   const bool known = cycle > Joules{} && power.reference_clock > Hertz{};
   if (!known || power.clock_per == ClockScope::kStep) {
     return {};

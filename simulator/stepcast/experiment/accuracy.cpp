@@ -125,6 +125,14 @@ std::string count_text(std::int64_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
+// Of a run on a part without runs, what the part is.
+std::string kind_of_part(const RunTraits& run) {
+  if (run.standing == PartStanding::kAnnounced) {
+    return std::string(kAnnouncedEstimate);
+  }
+  return run.own_part ? "a part of your own" : "a part that was never measured";
+}
+
 std::string basis_of(const Runs& near, const RunTraits& run, const ErrorDistribution& of) {
   std::set<std::string> gpus;
   std::set<AccuracyFamily> families;
@@ -146,12 +154,16 @@ std::string basis_of(const Runs& near, const RunTraits& run, const ErrorDistribu
     text = (own > 0 ? count_text(own, "run") + " on " + run.gpu + " and " : "") +
            "nearest kin: " + text_list(gpus) + " (" + runs + ", " + family + ")";
   }
-  if (run.own_part != OwnPart::kNone) {
-    text += "; wider for a part of your own: " +
-            count_text(of.held_out_units, "whole " + std::string(name(run.own_part))) +
+  if (run.distance != PartDistance::kNone) {
+    text += "; wider for " + kind_of_part(run) + ": " +
+            count_text(of.held_out_units, "whole " + std::string(name(run.distance))) +
             ", each held out, are off the others by " + significant(100.0 * of.held_out_spread, 2) +
-            " %, and constants of another part add " + significant(100.0 * of.carried_spread, 2) +
-            " %";
+            " %, " + (of.announced_spread > 0.0 ? "" : "and ") + "constants of another part add " +
+            significant(100.0 * of.carried_spread, 2) + " %";
+    if (of.announced_spread > 0.0) {
+      text += ", and rates of parts that are sold came out " +
+              significant(100.0 * of.announced_spread, 2) + " % off the announced ones";
+    }
   } else if (of.between_gpus > 0.0) {
     text += "; wider, for no run is on " + run.gpu;
   }
@@ -168,6 +180,32 @@ void add_quantiles(const Runs& near, ExpectedError& error) {
   error.sources = sources_of(near);
   error.median = quantile(errors, 0.5);
   error.p90 = quantile(errors, 0.9);
+}
+
+// Of a run that is placed among the known ones.
+ExpectedError error_of(const std::vector<HeldOutRun>& known, const RunTraits& run) {
+  ExpectedError error{
+      .gpu = run.gpu, .family = run.family, .software = run.software, .stack = run.stack};
+  error.distribution = error_distribution(run, known);
+  if (!error.distribution) {
+    error.basis = run.distance == PartDistance::kNone
+                      ? "no measured run was held out"
+                      : "no two " + std::string(name(run.distance)) +
+                            "s with runs like this one were held out, as far away as " +
+                            kind_of_part(run);
+    return error;
+  }
+  Runs others;
+  for (const HeldOutRun& other : known) {
+    if (weight_for(run, other.traits) > 0.0) {
+      others.push_back(&other);
+    }
+  }
+  const Runs of_stack = those(others, &RunTraits::stack, run.stack);
+  const Runs near = nearest(those(of_stack, &RunTraits::family, run.family), run);
+  add_quantiles(near, error);
+  error.basis = basis_of(near, run, *error.distribution);
+  return error;
 }
 
 }  // namespace
@@ -197,28 +235,7 @@ std::vector<HeldOutRun> load_accuracy(const DataRoot& data) {
 }
 
 ExpectedError expected_error(const std::vector<HeldOutRun>& known, const RunTraits& run) {
-  ExpectedError error{
-      .gpu = run.gpu, .family = run.family, .software = run.software, .stack = run.stack};
-  error.distribution = error_distribution(run, known);
-  if (!error.distribution) {
-    error.basis =
-        run.own_part == OwnPart::kNone
-            ? "no measured run was held out"
-            : "no two " + std::string(name(run.own_part)) +
-                  "s with runs like this one were held out, as far away as a part of your own";
-    return error;
-  }
-  Runs others;
-  for (const HeldOutRun& other : known) {
-    if (weight_for(run, other.traits) > 0.0) {
-      others.push_back(&other);
-    }
-  }
-  const Runs of_stack = those(others, &RunTraits::stack, run.stack);
-  const Runs near = nearest(those(of_stack, &RunTraits::family, run.family), run);
-  add_quantiles(near, error);
-  error.basis = basis_of(near, run, *error.distribution);
-  return error;
+  return error_of(known, placed_among(run, known));
 }
 
 ExpectedError expected_error(const std::vector<HeldOutRun>& known, const Experiment& experiment) {

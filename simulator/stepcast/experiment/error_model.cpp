@@ -126,11 +126,11 @@ struct HeldOutUnits {
   double variance = 0.0;   // the largest of theirs and of nearer units'
 };
 
-HeldOutUnits held_out_units(const Errors& errors, OwnPart part) {
-  const std::array<std::pair<OwnPart, std::string RunTraits::*>, 3> kinds = {
-      {{OwnPart::kLikeAGpu, &RunTraits::gpu},
-       {OwnPart::kLikeAnArchitecture, &RunTraits::architecture},
-       {OwnPart::kLikeAVendor, &RunTraits::vendor}}};
+HeldOutUnits held_out_units(const Errors& errors, PartDistance part) {
+  const std::array<std::pair<PartDistance, std::string RunTraits::*>, 3> kinds = {
+      {{PartDistance::kGpu, &RunTraits::gpu},
+       {PartDistance::kArchitecture, &RunTraits::architecture},
+       {PartDistance::kVendor, &RunTraits::vendor}}};
   HeldOutUnits units;
   for (const auto& [kind, name] : kinds) {
     const auto& member = name;
@@ -201,10 +201,49 @@ Errors weighted(const RunTraits& run, const std::vector<HeldOutRun>& known) {
   return errors;
 }
 
+// Of a run that is placed among the known ones.
+std::optional<ErrorDistribution> distribution_of(const RunTraits& run,
+                                                 const std::vector<HeldOutRun>& known,
+                                                 const ErrorPriors& priors) {
+  const Errors errors = weighted(run, known);
+  if (errors.empty()) {
+    return std::nullopt;
+  }
+  const Groups sources = grouped(errors, [](const RunTraits& traits) { return traits.source; });
+  const Groups gpus = grouped(errors, [](const RunTraits& traits) { return traits.gpu; });
+  const Groups sets = grouped(errors, [](const RunTraits& traits) { return traits.software; });
+  const bool far = run.distance != PartDistance::kNone;
+  const HeldOutUnits units = far ? held_out_units(errors, run.distance) : HeldOutUnits{};
+  if (far && units.count < 2) {
+    return std::nullopt;
+  }
+  const Centre centre = centre_of(sources, priors);
+  const double spread =
+      pooled_spread(sources, run, priors, [&](const Errors&) { return centre.value; });
+  double apart = gpus.contains(run.gpu) ? 0.0 : variance_between(gpus, priors);
+  const double carried = !far                                 ? 0.0
+                         : run.distance == PartDistance::kGpu ? priors.same_die
+                                                              : priors.other_die;
+  const double announced = run.standing == PartStanding::kAnnounced ? priors.announced : 0.0;
+  apart = std::max(apart, units.variance) + carried * carried + announced * announced;
+  const double other = sets.contains(run.software) ? 0.0 : variance_between(sets, priors);
+  const double uncertain = 1.0 + 1.0 / (centre.runs + priors.centre_runs);
+  return ErrorDistribution{.centre = centre.value,
+                           .spread = std::sqrt(spread * spread * uncertain + apart + other),
+                           .within = spread_within(errors, run, priors),
+                           .degrees = priors.spread_runs + centre.runs,
+                           .between_gpus = std::sqrt(apart),
+                           .between_software = std::sqrt(other),
+                           .held_out_units = units.count,
+                           .held_out_spread = std::sqrt(units.variance),
+                           .carried_spread = carried,
+                           .announced_spread = announced};
+}
+
 }  // namespace
 
 int steps_apart(const RunTraits& a, const RunTraits& b) {
-  const int own = std::max(static_cast<int>(a.own_part), static_cast<int>(b.own_part));
+  const int own = std::max(static_cast<int>(a.distance), static_cast<int>(b.distance));
   const int shared = a.gpu == b.gpu                     ? 0
                      : a.architecture == b.architecture ? 1
                      : a.vendor == b.vendor             ? 2
@@ -221,7 +260,9 @@ RunTraits traits_of(const Experiment& experiment) {
           .dtype = experiment.training.dtype,
           .software = experiment.software_base.name,
           .gpus = experiment.cluster.gpus(),
-          .own_part = device.own_part,
+          .distance = device.distance,
+          .standing = device.standing,
+          .own_part = device.is_own,
           .stack = experiment.software.stack};
 }
 
@@ -239,40 +280,21 @@ double weight_for(const RunTraits& run, const RunTraits& known) {
   return own ? 0.0 : kinship(run, known);
 }
 
+RunTraits placed_among(const RunTraits& run, const std::vector<HeldOutRun>& known) {
+  RunTraits placed = run;
+  const bool has_runs = std::ranges::any_of(known, [&](const HeldOutRun& other) {
+    return other.traits.gpu == run.gpu && weight_for(run, other.traits) > 0.0;
+  });
+  if (has_runs && !run.own_part) {
+    placed.distance = PartDistance::kNone;
+  }
+  return placed;
+}
+
 std::optional<ErrorDistribution> error_distribution(const RunTraits& run,
                                                     const std::vector<HeldOutRun>& known,
                                                     const ErrorPriors& priors) {
-  const Errors errors = weighted(run, known);
-  if (errors.empty()) {
-    return std::nullopt;
-  }
-  const Groups sources = grouped(errors, [](const RunTraits& traits) { return traits.source; });
-  const Groups gpus = grouped(errors, [](const RunTraits& traits) { return traits.gpu; });
-  const Groups sets = grouped(errors, [](const RunTraits& traits) { return traits.software; });
-  const bool own = run.own_part != OwnPart::kNone;
-  const HeldOutUnits units = own ? held_out_units(errors, run.own_part) : HeldOutUnits{};
-  if (own && units.count < 2) {
-    return std::nullopt;
-  }
-  const Centre centre = centre_of(sources, priors);
-  const double spread =
-      pooled_spread(sources, run, priors, [&](const Errors&) { return centre.value; });
-  double apart = gpus.contains(run.gpu) ? 0.0 : variance_between(gpus, priors);
-  const double carried = !own                                 ? 0.0
-                         : run.own_part == OwnPart::kLikeAGpu ? priors.same_die
-                                                              : priors.other_die;
-  apart = std::max(apart, units.variance) + carried * carried;
-  const double other = sets.contains(run.software) ? 0.0 : variance_between(sets, priors);
-  const double uncertain = 1.0 + 1.0 / (centre.runs + priors.centre_runs);
-  return ErrorDistribution{.centre = centre.value,
-                           .spread = std::sqrt(spread * spread * uncertain + apart + other),
-                           .within = spread_within(errors, run, priors),
-                           .degrees = priors.spread_runs + centre.runs,
-                           .between_gpus = std::sqrt(apart),
-                           .between_software = std::sqrt(other),
-                           .held_out_units = units.count,
-                           .held_out_spread = std::sqrt(units.variance),
-                           .carried_spread = carried};
+  return distribution_of(placed_among(run, known), known, priors);
 }
 
 }  // namespace stepcast

@@ -17,11 +17,12 @@
 // Bayesian Data Analysis, section 3.3; S follows the mean deviation and not the variance, so that
 // one source that is far off does not widen everything). `between` is added for a GPU, and for a
 // software set, that no run has: the variance of the means of its kin beyond what their own spread
-// explains (DerSimonian and Laird 1986), at least ErrorPriors::kin squared. For a part of the
-// user's own it is at least the mean square by which the runs of a whole GPU, of a whole
-// architecture, or of a whole vendor, whichever is as far away or nearer, are off the mean of all
-// others, each held out in turn; without two units as far away nothing is known. What pricing it by
-// another part's constants adds comes on top, ErrorPriors::same_die or other_die.
+// explains (DerSimonian and Laird 1986), at least ErrorPriors::kin squared. For a part that has no
+// runs and no kernels of its own, the user's or one that ships, it is at least the mean square by
+// which the runs of a whole GPU, of a whole architecture, or of a whole vendor, whichever is as far
+// away or nearer, are off the mean of all others, each held out in turn; without two units as far
+// away nothing is known. What pricing it by another part's constants adds comes on top,
+// ErrorPriors::same_die or other_die, and of a part that is only announced ErrorPriors::announced.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +60,9 @@ struct ErrorPriors {
   // (tests/unit/hardware/generic_part_test.cpp).
   double same_die = 0.03;
   double other_die = 0.16;
+  // The root mean square by which rates of parts that are sold differ from those that were first
+  // announced of them (tests/unit/hardware/announced_figures_test.cpp).
+  double announced = 0.047;
   double spread_runs = 4.0;
   double centre_runs = 2.0;
   double within_source = 0.2;  // rho, the correlation of runs of one source
@@ -67,7 +71,7 @@ struct ErrorPriors {
 RunTraits traits_of(const Experiment& experiment);
 
 // How far the GPUs of two runs are from each other: 0 for one GPU, 1 on one architecture, 2 of one
-// vendor, else kMostSteps. A part of the user's own is at least as far as its OwnPart says.
+// vendor, else kMostSteps. A part without runs is at least as far as its PartDistance says.
 inline constexpr int kMostSteps = 3;
 int steps_apart(const RunTraits& a, const RunTraits& b);
 
@@ -77,6 +81,10 @@ double kinship(const RunTraits& run, const RunTraits& known, const ErrorKinship&
 // The same of a run that the error is to be known of: 0 for runs of its own source, which it must
 // not see.
 double weight_for(const RunTraits& run, const RunTraits& known);
+
+// `run`, whose part is no longer far from the known ones if one of them is on it. A part of the
+// user's own may have any name, and stays where it is.
+RunTraits placed_among(const RunTraits& run, const std::vector<HeldOutRun>& known);
 
 // Of `run`, from the `known` runs of other sources than its own; nothing without any.
 std::optional<ErrorDistribution> error_distribution(const RunTraits& run,

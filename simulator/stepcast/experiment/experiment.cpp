@@ -385,16 +385,19 @@ class ExperimentReader {
   void choose_attention_kernel() {
     const AttentionSpec& a = experiment_.model.attention;
     SoftwareSpec& software = experiment_.software;
+    const Architecture& architecture = experiment_.cluster.device.architecture;
     const bool others =
         a.kind == AttentionKind::kSharedKv || (a.indexer && a.compression.ratios.empty());
-    if (others || software.attention_library.library == AttentionLibraryName::kDirect) {
+    const bool any_fused = architecture.attention.native != AttentionKernel::kUnfused;
+    const bool by_table = software.attention_library.library != AttentionLibraryName::kDirect;
+    if (any_fused && (others || !by_table)) {
       return;
     }
     software.attention_choice = choose_attention(
         profiles_.attention_support(), software.attention_library, software.attention,
         {a.qk_head_dim.most(), a.v_head_dim.most(), a.sinks,
          a.sliding_window.most() > 0 && !software.masks_by_tensor},
-        experiment_.cluster.device.architecture);
+        architecture);
   }
 
   // On top of what the software set says.

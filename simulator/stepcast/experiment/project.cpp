@@ -28,6 +28,7 @@ Projection described(const Experiment& experiment) {
   p.gpu = experiment.cluster.device.name;
   p.model_title = experiment.model.title;
   p.gpu_title = experiment.cluster.device.title;
+  p.gpu_standing = experiment.cluster.device.standing;
   p.cluster = experiment.cluster.name;
   p.software = experiment.software.name;
   p.nodes = experiment.cluster.nodes;

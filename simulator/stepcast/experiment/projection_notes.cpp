@@ -60,7 +60,9 @@ void note_assumed_training(Projection& p, const Experiment& experiment) {
 }
 
 void note_stand_in(Projection& p, const DeviceSpec& device) {
-  if (!device.stand_in.empty()) {
+  if (device.standing == PartStanding::kAnnounced) {
+    p.notes.push_back(estimate_note(device));
+  } else if (!device.stand_in.empty()) {
     p.notes.push_back("no kernel was measured on " + device.name + ": constants are those of " +
                       device.stand_in + ", at the rates, clocks and power of its data sheet");
   }

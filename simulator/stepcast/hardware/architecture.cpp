@@ -176,8 +176,16 @@ AttentionLibrary read_attention_library(SourcedReader reader) {
     }
   }
   const std::optional<FlashKernel>& native = library.kernel(library.native);
-  if (reader.has("native") && (!native || !native->backward)) {
+  const bool described = native && native->backward;
+  if (reader.has("native") && library.native != AttentionKernel::kUnfused && !described) {
     reader.reader().error("native", "names a kernel that is not described here in both directions");
+  }
+  const bool any = std::ranges::any_of(
+      library.kernels, [](const std::optional<FlashKernel>& kernel) { return kernel.has_value(); });
+  if (library.native == AttentionKernel::kUnfused && any) {
+    reader.reader().error("native",
+                          "is unfused, which says that no kernel fuses attention, and one "
+                          "is described here; name it");
   }
   reader.finish();
   return library;

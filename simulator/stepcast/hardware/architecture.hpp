@@ -75,8 +75,8 @@ inline constexpr auto kPartsOfFlashKernel = [](auto& visit) {
 };
 
 struct AttentionLibrary {
-  // What the usual libraries take, and what runs where the kernel that a software set names does
-  // not exist. It has both directions.
+  // What the usual libraries take, and what runs where a software set's kernel does not exist. It
+  // has both directions. Unfused: no kernel is known that fuses attention on the architecture.
   AttentionKernel native = AttentionKernel::kFlash2;
   std::array<std::optional<FlashKernel>, kNamesOf<AttentionKernel>.size()> kernels;
 

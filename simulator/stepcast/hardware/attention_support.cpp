@@ -225,6 +225,11 @@ AttentionSupport load_attention_support(const std::filesystem::path& file) {
 AttentionChoice choose_attention(const AttentionSupport& support, const AttentionSoftware& software,
                                  AttentionKernel wanted, const AttentionTraits& traits,
                                  const Architecture& architecture) {
+  if (wanted != AttentionKernel::kUnfused &&
+      architecture.attention.native == AttentionKernel::kUnfused) {
+    return {AttentionKernel::kUnfused, false,
+            "no kernel is known that fuses attention on " + architecture.name};
+  }
   AttentionChoice choice{wanted, false, ""};
   if (software.library == AttentionLibraryName::kDirect || wanted == AttentionKernel::kUnfused ||
       !knows(support, software.library, architecture)) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/hardware/constant_files.hpp"
 #include "stepcast/hardware/data_root.hpp"
@@ -130,9 +131,12 @@ void check(const MappingReader& reader, const DeviceSpec& device) {
   if (reader.has("scale_up") && reader.has("gpus_per_node") && !domain.empty()) {
     reader.error("scale_up", domain);
   }
-  if (!device.matrix_rate[slot(Dtype::kBf16)] || !device.achieved.gemm[slot(Dtype::kBf16)] ||
-      !device.clock.sustained[slot(Dtype::kBf16)]) {
-    reader.error("matrix_rate", "needs bf16 here, in 'clock.sustained' and in 'achieved.gemm'");
+  const std::size_t base = slot(device.base_format());
+  if (!device.matrix_rate[base] || !device.achieved.gemm[base] || !device.clock.sustained[base]) {
+    reader.error(
+        "matrix_rate",
+        "needs bf16 here, in 'clock.sustained' and in 'achieved.gemm'; or fp16 in all three "
+        "and no bf16, for a part that has none");
   }
 }
 
@@ -187,11 +191,32 @@ void read_named_constants(SourcedReader& reader, const std::filesystem::path& pr
                                             device.sources, device.provenance, diagnostics);
 }
 
+constexpr std::string_view kMeasuredOn = "kernels_measured_on";
+
+// Without a part there, or with one that has the constants of a third one, how far the part is from
+// those that were measured is not known.
+void check_stand_in(const MappingReader& top, const std::string& named,
+                    const std::filesystem::path& folder) {
+  if (named.empty()) {
+    return;
+  }
+  const std::optional<std::filesystem::path> file = file_named(folder, named);
+  if (!file) {
+    top.error(kMeasuredOn,
+              "is '" + named + "', which is no part" + did_you_mean(named, names_in(folder)));
+  } else if (load_config(*file).find(kMeasuredOn) != nullptr) {
+    top.error(kMeasuredOn, "is '" + named +
+                               "', on which no kernel was measured either; name the part that its "
+                               "constants are from");
+  }
+}
+
 // All of a profile behind its names.
 void read_whole_part(MappingReader top, DeviceSpec& device, const std::filesystem::path& profiles) {
   Diagnostics& diagnostics = top.diagnostics();
   std::vector<Provenance> architecture_provenance;  // printed after the part's own
-  device.stand_in = top.optional_text("kernels_measured_on");
+  device.stand_in = top.optional_text(kMeasuredOn);
+  check_stand_in(top, device.stand_in, profiles / "gpus");
   device.architecture = find_architecture(top, "architecture", profiles / "architectures",
                                           device.sources, architecture_provenance);
   SourcedReader reader(std::move(top), device.sources, device.provenance);
@@ -233,9 +258,11 @@ DeviceSpec read_generic(MappingReader top, DeviceSpec named, const SourceTable& 
   device.title = named.title;
   device.vendor = named.vendor;
   device.called = named.called;
+  device.standing = std::max(device.standing, named.standing);
   device.bases = {part.like};
   device.stand_in = part.like;
-  device.own_part = OwnPart::kLikeAVendor;
+  device.is_own = named.is_own;
+  device.distance = PartDistance::kVendor;
   device.sources.merge(named.sources);
   return device;
 }
@@ -277,10 +304,34 @@ void hold_against(const DeviceSpec& base, const ConfigNode& root, DeviceSpec& de
   diagnostics.throw_if_any();
 }
 
+// Of `part` from the one whose numbers it has where it states none.
+PartDistance distance_from(const DeviceSpec& other, const DeviceSpec& part) {
+  return has_other_die(part, other) ? PartDistance::kArchitecture : PartDistance::kGpu;
+}
+
+// Of a part of the user's own, held against its base.
+PartDistance own_distance(const DeviceSpec& base, const DeviceSpec& part,
+                          const std::filesystem::path& file) {
+  return assumes_rates(part, file) ? PartDistance::kArchitecture : distance_from(base, part);
+}
+
 }  // namespace
 
+Dtype DeviceSpec::base_format() const {
+  const bool old = matrix_rate[slot(Dtype::kFp16)] && !matrix_rate[slot(Dtype::kBf16)];
+  return old ? Dtype::kFp16 : Dtype::kBf16;
+}
+
+Dtype DeviceSpec::multiplied_as(Dtype dtype) const {
+  return matrix_rate[slot(dtype)] ? dtype : base_format();
+}
+
 FlopsPerCycle DeviceSpec::matrix_rate_of(Dtype dtype) const {
-  return matrix_rate[slot(dtype)].value_or(*matrix_rate[slot(Dtype::kBf16)]);
+  return *matrix_rate[slot(multiplied_as(dtype))];
+}
+
+double DeviceSpec::achieved_gemm(Dtype dtype) const {
+  return achieved.gemm[slot(dtype)].value_or(*achieved.gemm[slot(base_format())]);
 }
 
 std::optional<FlopsPerSecond> DeviceSpec::matrix_peak(Dtype dtype, Hertz at) const {
@@ -293,7 +344,7 @@ std::optional<FlopsPerSecond> DeviceSpec::matrix_peak(Dtype dtype, Hertz at) con
 
 Hertz DeviceSpec::sustained_clock(Dtype dtype) const {
   const std::optional<Hertz>& own = clock.sustained[slot(dtype)];
-  return own ? *own : clock.sustained[slot(Dtype::kBf16)].value_or(clock.peak);
+  return own ? *own : clock.sustained[slot(base_format())].value_or(clock.peak);
 }
 
 ConfigNode profile_with_bases(const std::filesystem::path& file,
@@ -340,6 +391,9 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   device.vendor = top.required_text("vendor");
   device.called = read_part_names(top, device.sources);
   device.host = top.optional_name("host");
+  device.standing = top.optional_choice<PartStanding>("standing", enum_names<PartStanding>(),
+                                                      PartStanding::kShipped);
+  device.is_own = !is_shipped(file, profiles);
   if (top.has("generic")) {
     device = read_generic(std::move(top), std::move(device), shared_sources, profiles);
     diagnostics.throw_if_any();
@@ -347,17 +401,20 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   }
   read_whole_part(std::move(top), device, profiles);
   diagnostics.throw_if_any();
-  if (is_shipped(file, profiles)) {
+  const auto shipped = [&](const std::string& name) {
+    return load_device(profiles / "gpus" / (name + ".yaml"), shared_sources, profiles);
+  };
+  if (!device.is_own) {
+    if (!device.stand_in.empty()) {
+      device.distance = distance_from(shipped(device.stand_in), device);
+    }
     return device;
   }
-  device.own_part = OwnPart::kLikeAnArchitecture;
+  device.distance = PartDistance::kArchitecture;
   if (!device.bases.empty()) {
-    const DeviceSpec base =
-        load_device(profiles / "gpus" / (device.bases.front() + ".yaml"), shared_sources, profiles);
+    const DeviceSpec base = shipped(device.bases.front());
     hold_against(base, root, device);
-    device.own_part = has_other_die(device, base) || assumes_rates(device, file)
-                          ? OwnPart::kLikeAnArchitecture
-                          : OwnPart::kLikeAGpu;
+    device.distance = own_distance(base, device, file);
   }
   return device;
 }
@@ -365,6 +422,16 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
 KnownPart known_part(const DeviceSpec& device) {
   return {device.name,         device.called,       device.vendor, device.architecture.name,
           device.hbm.capacity, device.compute_units};
+}
+
+std::string estimate_note(const DeviceSpec& device) {
+  if (device.standing != PartStanding::kAnnounced) {
+    return "";
+  }
+  return device.name + " is " + std::string(kAnnouncedEstimate) +
+         (device.stand_in.empty() ? ""
+                                  : ": no kernel was measured on it, constants are those of " +
+                                        device.stand_in + " at announced rates");
 }
 
 std::string assumed_exchange(const DeviceSpec& device, Dispatcher dispatcher) {

@@ -19,8 +19,9 @@
 #include "stepcast/hardware/exchange_constants.hpp"
 #include "stepcast/hardware/kernel_constants.hpp"
 #include "stepcast/hardware/library_constants.hpp"
-#include "stepcast/hardware/own_part.hpp"
+#include "stepcast/hardware/part_distance.hpp"
 #include "stepcast/hardware/part_names.hpp"
+#include "stepcast/hardware/part_standing.hpp"
 #include "stepcast/hardware/provenance.hpp"
 
 namespace stepcast {
@@ -124,17 +125,26 @@ struct DeviceSpec {
   std::vector<std::string> bases;  // parts whose profiles this one changes, nearest first
   // The part that the kernels' constants were measured on, where this one never was; else empty.
   std::string stand_in;
-  OwnPart own_part = OwnPart::kNone;
+  PartStanding standing = PartStanding::kShipped;
+  bool is_own = false;  // of the user's own, beside the profiles that ship
+  PartDistance distance = PartDistance::kNone;
   // Of a part of the user's own: what it took over that may no longer fit (part_fit.hpp).
   std::vector<std::string> doubts;
   std::vector<Provenance> provenance;
   SourceTable sources;
 
-  // Of one unit; that of bf16 if the part has no such format.
+  // The 16-bit format of its matrix units: bf16, or fp16 on a part of before there was bf16.
+  [[nodiscard]] Dtype base_format() const;
+  // The format that its matrix units multiply numbers of `dtype` in: its own, or the base one.
+  [[nodiscard]] Dtype multiplied_as(Dtype dtype) const;
+  // Of one unit; that of the base format if the part has no such format.
   [[nodiscard]] FlopsPerCycle matrix_rate_of(Dtype dtype) const;
   // Dense matrix rate of the whole GPU at `clock`; empty if the part has no such format.
   [[nodiscard]] std::optional<FlopsPerSecond> matrix_peak(Dtype dtype, Hertz at) const;
-  // The clock that a long GEMM of `dtype` holds; that of bf16 where it is not known.
+  // The share of that rate that a large GEMM achieves at the sustained clock; that of the base
+  // format where it is not known.
+  [[nodiscard]] double achieved_gemm(Dtype dtype) const;
+  // The clock that a long GEMM of `dtype` holds; that of the base format where it is not known.
   [[nodiscard]] Hertz sustained_clock(Dtype dtype) const;
 };
 
@@ -157,6 +167,10 @@ ConfigNode profile_with_bases(const std::filesystem::path& file,
 
 // As what a device says of itself is held against it.
 KnownPart known_part(const DeviceSpec& device);
+
+// "vr200 is an estimate from announced figures: ...", with where the rest is from; empty for a part
+// that is sold.
+std::string estimate_note(const DeviceSpec& device);
 
 // "exchange constants of deepep on mi300x assumed, 16 of 19: as H100", with the reason that most of
 // them give; empty where a source stands behind every constant of the dispatcher.

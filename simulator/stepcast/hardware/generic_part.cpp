@@ -108,7 +108,7 @@ void set_power(DeviceSpec& device, const GenericPart& part, const DeviceSpec& li
 
 // Shares of the rates, in the ratio in which `part` reaches more or less of them than `like`.
 void set_kernels(DeviceSpec& device, const GenericPart& part, const DeviceSpec& like) {
-  const double products = part.matrix_efficiency / *like.achieved.gemm[slot(Dtype::kBf16)];
+  const double products = part.matrix_efficiency / like.achieved_gemm(like.base_format());
   const double copies = part.memory_efficiency / (like.hbm.achieved / like.hbm.peak);
   KernelConstants& kernels = device.kernels;
   for (const DtypeInfo& dtype : kDtypes) {

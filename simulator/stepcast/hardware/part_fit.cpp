@@ -46,15 +46,19 @@ std::string about(Q quantity) {
 }
 
 bool has_other_rate(const DeviceSpec& part, const DeviceSpec& base) {
-  constexpr std::size_t kBf16 = slot(Dtype::kBf16);
-  return differs(*part.matrix_rate[kBf16], *base.matrix_rate[kBf16]);
+  return differs(part.matrix_rate_of(part.base_format()), base.matrix_rate_of(base.base_format()));
+}
+
+// "matrix_rate.bf16", of the format that others fall back to.
+std::string base_key(std::string_view section, const DeviceSpec& part) {
+  return std::string(section) + "." + std::string(name(part.base_format()));
 }
 
 // The key of what was changed of all that decides what the matrix units draw and reach; empty
 // where nothing was.
 std::string changed_rate(const DeviceSpec& part, const DeviceSpec& base) {
   if (has_other_rate(part, base)) {
-    return "matrix_rate.bf16";
+    return base_key("matrix_rate", part);
   }
   if (differs(part.compute_units, base.compute_units)) {
     return "compute_units";
@@ -100,15 +104,16 @@ void check_rated_clock(const DeviceSpec& part, const DeviceSpec& base, const Tak
     return;
   }
   const Hertz fits = (part.clock.peak / base.clock.peak) * base.clock.rated;
-  const auto peak = [&part](Hertz clock) { return about(*part.matrix_peak(Dtype::kBf16, clock)); };
+  const Dtype format = part.base_format();
+  const auto peak = [&](Hertz clock) { return about(*part.matrix_peak(format, clock)); };
   const std::string other =
       differs(fits, part.clock.rated)
           ? "; " + about(fits) + ", the same share of clock.peak, would give " + peak(fits)
           : "";
   all.push_back({key,
                  "is the part's own and clock.rated, " + about(part.clock.rated) +
-                     ", still that of " + base.name + ", so that the dense bf16 peak is " +
-                     peak(part.clock.rated) + other +
+                     ", still that of " + base.name + ", so that the dense " +
+                     std::string(name(format)) + " peak is " + peak(part.clock.rated) + other +
                      ": state the clock that gives the data sheet's peak",
                  part.clock.rated > part.clock.peak});
 }
@@ -118,7 +123,7 @@ Hertz sustained_by_power(const DeviceSpec& part, const DeviceSpec& base, Dtype d
   const auto drawn = [dtype](const DeviceSpec& device) {
     const auto& energies = device.kernels.power.matrix_energy;
     const auto& own = energies[slot(dtype)];
-    const Joules energy = own ? *own : energies[slot(Dtype::kBf16)].value_or(Joules{});
+    const Joules energy = own ? *own : energies[slot(device.base_format())].value_or(Joules{});
     return static_cast<double>(device.compute_units) * energy;
   };
   const double limits = (part.power.limit - part.power.idle) / (base.power.limit - base.power.idle);
@@ -131,14 +136,16 @@ void check_sustained_clock(const DeviceSpec& part, const DeviceSpec& base, const
                            std::vector<Misfit>& all) {
   std::string key = changed_rate(part, base);
   key = key.empty() && differs(part.power.limit, base.power.limit) ? "power.limit" : key;
-  if (key.empty() || !taken("clock.sustained.bf16")) {
+  const Dtype format = part.base_format();
+  const std::string kept_key = base_key("clock.sustained", part);
+  if (key.empty() || !taken(kept_key)) {
     return;
   }
-  const Hertz kept = part.sustained_clock(Dtype::kBf16);
-  const Hertz fits = sustained_by_power(part, base, Dtype::kBf16);
+  const Hertz kept = part.sustained_clock(format);
+  const Hertz fits = sustained_by_power(part, base, format);
   if (differs(kept, fits)) {
     all.push_back({key,
-                   "is the part's own and clock.sustained.bf16, " + format_quantity(kept) +
+                   "is the part's own and " + kept_key + ", " + format_quantity(kept) +
                        ", still that of " + base.name + "; by its power " + about(fits) +
                        " would fit",
                    kept > part.clock.peak});

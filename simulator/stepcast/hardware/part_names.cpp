@@ -160,6 +160,21 @@ bool has_size_of(const KnownPart& part, const DeviceIdentity& device) {
 // What stands before the first parenthesis.
 std::string without_remark(const std::string& text) { return text.substr(0, text.find('(')); }
 
+// Whether a text says that a device is `part`, and no other of its architecture.
+bool settles(const KnownPart& part, const std::string& text) {
+  const Words words = words_of_name(text);
+  return text == part.name || has_id(part, text) ||
+         (names_part(words, part) && has_all(words, part.called.told_by));
+}
+
+// Whether a device that may be `part` may be one of its kin too. Memory tells parts of one name
+// apart, and units those of one architecture.
+bool leaves_kin(const KnownPart& part, const DeviceIdentity& device) {
+  const Words words = words_of_name(device.name);
+  const bool sized = device.compute_units || (device.memory && names_part(words, part));
+  return !sized && !settles(part, without_remark(device.name)) && !settles(part, device.name);
+}
+
 // The remark of a name, "gfx942 (MI300X)", counts only where the name before it leaves a question.
 Parts parts_named(const std::string& text, bool tells_apart, std::span<const KnownPart> parts) {
   const auto meant_by = [&](const std::string& name) {
@@ -168,7 +183,9 @@ Parts parts_named(const std::string& text, bool tells_apart, std::span<const Kno
   };
   const std::string name = without_remark(text);
   Parts meant = meant_by(name);
-  if (meant.size() == 1 || name.size() == text.size()) {
+  const bool settled =
+      meant.size() == 1 && (meant.front()->called.kin.empty() || settles(*meant.front(), name));
+  if (settled || name.size() == text.size()) {
     return meant;
   }
   Parts with_remark = meant_by(text);
@@ -187,6 +204,7 @@ PartNames read_part_names(MappingReader& profile, const SourceTable& sources) {
     names.told_by = called->optional_texts("told_by");
     names.also = called->optional_texts("also");
     names.pci = called->optional_texts("pci");
+    names.kin = called->optional_texts("kin");
     const std::string source = called->optional_text("source");
     if (!source.empty() && !sources.contains(source)) {
       called->error("source", "names '" + source + "', which is not in 'sources'; add it there");
@@ -209,6 +227,11 @@ std::vector<std::string> parts_of_device(const DeviceIdentity& device,
   }
   std::vector<std::string> names;
   std::ranges::transform(meant, std::back_inserter(names), &KnownPart::name);
+  for (const KnownPart* part : meant) {
+    if (leaves_kin(*part, device)) {
+      names.insert(names.end(), part->called.kin.begin(), part->called.kin.end());
+    }
+  }
   return names;
 }
 

@@ -12,6 +12,9 @@
 // "H100" alone so means the part that needs no word beside it; "A100" is a question, since both of
 // its parts are told by their memory.
 //
+// `kin` are parts of the same architecture that have no profile: where a name says no more than the
+// architecture, or lacks words of `told_by`, the device may as well be one of them.
+//
 // What a device states beside its name, memory and units, settles it instead where it is there.
 #pragma once
 
@@ -34,6 +37,7 @@ struct PartNames {
   std::vector<std::string> told_by;  // from the other parts of these names
   std::vector<std::string> also;     // that a name may have besides
   std::vector<std::string> pci;      // "10de:2331", vendor and device
+  std::vector<std::string> kin;      // without a profile: "mi210" beside mi250x
 };
 
 // The mapping `called` of a profile; a part without it is known by the name of its profile alone.
@@ -57,7 +61,7 @@ struct KnownPart {
 };
 
 // The profiles of the parts that a device may be: none where it is not known, several where what it
-// says leaves a question.
+// says leaves a question. Behind them stand the kin of theirs that it may be as well.
 std::vector<std::string> parts_of_device(const DeviceIdentity& device,
                                          std::span<const KnownPart> parts);
 

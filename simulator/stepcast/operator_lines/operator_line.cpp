@@ -44,7 +44,7 @@ enum class Units { kMatrix, kOther };
 // --- fields -----------------------------------------------------------------------------------
 
 Dtype read_dtype(MappingReader& fields, const DeviceSpec& device, Units units) {
-  const auto dtype = fields.optional_choice<Dtype>("dtype", dtype_names(), Dtype::kBf16);
+  const auto dtype = fields.optional_choice<Dtype>("dtype", dtype_names(), device.base_format());
   if (units == Units::kMatrix && !device.matrix_rate[slot(dtype)]) {
     std::string has;
     for (const DtypeInfo& known : kDtypes) {

@@ -138,8 +138,14 @@ Op read_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device) 
   op.dtype = dtype;
   op.direction =
       fields.optional_choice<Direction>("pass", enum_names<Direction>(), Direction::kForward);
-  op.kernel = fields.optional_choice<AttentionKernel>(
-      "implementation", enum_names<AttentionKernel>(), device.architecture.attention.native);
+  const AttentionKernel native = device.architecture.attention.native;
+  op.kernel = fields.optional_choice<AttentionKernel>("implementation",
+                                                      enum_names<AttentionKernel>(), native);
+  if (native == AttentionKernel::kUnfused && op.kernel != AttentionKernel::kUnfused) {
+    fields.error("implementation", "is " + std::string(name(op.kernel)) +
+                                       ", and no kernel is known that fuses attention on " +
+                                       device.architecture.name + "; give unfused");
+  }
   check_shared_heads(fields, "kv_heads", op.kv_heads, op.heads);
   const double width = real(std::max(op.d_qk, op.d_v));
   check_elements(fields, "seq", real(op.batch) * real(op.seq_q) * real(op.heads) * width);

@@ -119,6 +119,9 @@ Json priced_json(const WrittenLine& line, const LinePricing& pricing) {
       json["assumed"] = assumed;
     }
   }
+  if (std::string note = estimate_note(pricing.cluster.device); !note.empty()) {
+    json["estimate"] = std::move(note);
+  }
   add_traffic(as_run(work.op, pricing.cluster), pricing.cluster, priced.cost.duration, json);
   if (pricing.detail == Detail::kTerms) {
     add_terms(priced.cost, json);

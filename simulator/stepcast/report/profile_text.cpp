@@ -66,6 +66,9 @@ std::string gpu_text(const DeviceSpec& device) {
       "scale-up",
       device.scale_up.technology + ", " +
           (device.scale_up.topology == ScaleUpTopology::kSwitch ? "switched" : "full mesh"));
+  if (device.standing == PartStanding::kAnnounced) {
+    text += table_line("standing", std::string(kAnnouncedEstimate));
+  }
   for (const std::string& base : device.bases) {
     text += table_line("based on", base);
   }

@@ -352,8 +352,11 @@ std::string network_text(const Projection& p) {
 }
 
 std::string heading(const Projection& p) {
-  std::string text = p.model + " on " + with_separators(p.gpus) + " x " + p.gpu + " (" +
-                     with_separators(p.nodes) + (p.nodes == 1 ? " node)" : " nodes)") + "\n\n";
+  std::string text =
+      p.model + " on " + with_separators(p.gpus) + " x " + p.gpu + " (" + with_separators(p.nodes) +
+      (p.nodes == 1 ? " node)" : " nodes)") +
+      (p.gpu_standing == PartStanding::kAnnounced ? ", " + std::string(kAnnouncedEstimate) : "") +
+      "\n\n";
   text += line("training", training_text(p.training));
   text += line("plan", plan_line(p.plan));
   text += line("software", software_text(p));

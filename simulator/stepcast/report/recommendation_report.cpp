@@ -265,6 +265,17 @@ std::string pareto_text(const std::vector<RecommendedGpu>& gpus, const RunLimits
   return "\nFewer days cost more: no other number of GPUs has both less\n" + table.text();
 }
 
+// "vr200 is an estimate from announced figures", of each such GPU.
+std::vector<std::string> estimate_notes(const std::vector<RecommendedGpu>& gpus) {
+  std::vector<std::string> notes;
+  for (const RecommendedGpu& gpu : gpus) {
+    if (!gpu.candidates.empty() && at(gpu, 0).gpu_standing == PartStanding::kAnnounced) {
+      notes.push_back(gpu.gpu + " is " + std::string(kAnnouncedEstimate));
+    }
+  }
+  return notes;
+}
+
 // --- JSON and CSV -------------------------------------------------------------------------------
 
 Value limits_json(const RunLimits& limits) {
@@ -342,6 +353,9 @@ std::string recommendation_to_text(const std::vector<RecommendedGpu>& gpus,
   for (const RecommendedGpu& gpu : gpus) {
     text += line("searched on " + gpu.gpu, counts_text(gpu));
   }
+  for (const std::string& note : estimate_notes(gpus)) {
+    text += line("note", note);
+  }
   TextTable table = answers_table();
   bool answered = false;
   for (const RecommendedGpu& gpu : gpus) {
@@ -361,6 +375,9 @@ nlohmann::ordered_json recommendation_to_json(const std::vector<RecommendedGpu>&
                 {"answers", Value::array()},
                 {"pareto", Value::array()},
                 {"searched", Value::array()}};
+  if (const std::vector<std::string> notes = estimate_notes(gpus); !notes.empty()) {
+    json["context"]["notes"] = notes;
+  }
   for (const RecommendedGpu& gpu : gpus) {
     json["answers"].push_back(answer_json(gpu, limits));
     for (const RunCandidate& candidate : gpu.candidates) {

@@ -16,7 +16,8 @@
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/enum_names.hpp"
 #include "stepcast/config/mapping_reader.hpp"
-#include "stepcast/hardware/own_part.hpp"
+#include "stepcast/hardware/part_distance.hpp"
+#include "stepcast/hardware/part_standing.hpp"
 #include "stepcast/model/model_spec.hpp"
 #include "stepcast/plan/software_spec.hpp"
 
@@ -40,7 +41,9 @@ struct RunTraits {
   std::string software;  // the named set
   std::int64_t gpus = 1;
   std::string source = {};  // who measured it; empty for a run that nobody has seen
-  OwnPart own_part = OwnPart::kNone;
+  PartDistance distance = PartDistance::kNone;
+  PartStanding standing = PartStanding::kShipped;
+  bool own_part = false;  // of the user's own
   Stack stack = Stack::kTuned;
 };
 
@@ -73,11 +76,12 @@ struct ErrorDistribution {
   // kin lie apart; 0 for those that have runs.
   double between_gpus = 0.0;
   double between_software = 0.0;
-  // Of an own part: the GPUs, architectures or vendors that it was judged by, and how far they, or
-  // any nearer units, are off.
+  // Of a part without runs: the GPUs, architectures or vendors that it was judged by, and how far
+  // they, or any nearer units, are off.
   std::int64_t held_out_units = 0;
   double held_out_spread = 0.0;
-  double carried_spread = 0.0;  // and what pricing it by constants of another part adds
+  double carried_spread = 0.0;    // and what pricing it by constants of another part adds
+  double announced_spread = 0.0;  // and what announced figures add, which may yet change
 
   [[nodiscard]] RateInterval interval(Certainty certainty) const;
 };

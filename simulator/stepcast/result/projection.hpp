@@ -11,6 +11,7 @@
 
 #include "stepcast/base/sum.hpp"
 #include "stepcast/config/config_node.hpp"
+#include "stepcast/hardware/part_standing.hpp"
 #include "stepcast/hardware/provenance.hpp"
 #include "stepcast/layer/graph_capture.hpp"
 #include "stepcast/layer/saved_tensor.hpp"
@@ -81,6 +82,7 @@ struct Projection {
   std::string model_title{};
   std::string gpu;
   std::string gpu_title{};
+  PartStanding gpu_standing = PartStanding::kShipped;
   std::string cluster;
   std::string software;
   std::int64_t nodes = 0;

@@ -82,7 +82,9 @@ class Resolver {
   void check_device() {
     const Dtype dtype = training_.dtype;
     if (!cluster_.device.matrix_rate[slot(dtype)]) {
-      refuse({cluster_.device.name + " has no matrix products in " + std::string(name(dtype))});
+      refuse({cluster_.device.name + " has no matrix products in " + std::string(name(dtype)) +
+              "; it has those of training.dtype " +
+              std::string(name(cluster_.device.base_format()))});
     }
     const bool chooses =
         model_.attention.indexer || model_.attention.kind == AttentionKind::kSharedKv;

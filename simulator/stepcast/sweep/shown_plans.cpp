@@ -47,6 +47,11 @@ std::vector<StageMemory> memory_of(const SettledRequest& settled) {
 
 std::vector<std::string> sweep_notes(const SweepSpace& space, const SweepSummary& summary) {
   std::set<std::string> notes;
+  for (const Experiment& site : space.sites()) {
+    if (std::string note = estimate_note(site.cluster.device); !note.empty()) {
+      notes.insert(std::move(note));
+    }
+  }
   // A dispatcher belongs to the site: one plan of it that exchanges tokens says all.
   std::set<std::size_t> known;
   for (const std::vector<PlanNumbers>* plans :

@@ -146,7 +146,10 @@ void describe_run(const MeasuredRun& run, const Projection& projection, Validati
   row.group = run.group;
   row.skipped = run.skipped;
   if (!run.layer || !run.split.empty()) {
-    row.held_out = !run.in_view && is_held_out(run.split.empty() ? row.id : run.split);
+    // Samples of a part that is only announced say nothing of how far parts that are sold are off.
+    const bool sold =
+        !run.experiment || run.experiment->cluster.device.standing == PartStanding::kShipped;
+    row.held_out = sold && !run.in_view && is_held_out(run.split.empty() ? row.id : run.split);
   }
   if (run.experiment) {
     row.family = name(accuracy_family(run.experiment->model));

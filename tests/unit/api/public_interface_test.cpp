@@ -305,6 +305,44 @@ TEST_CASE("everything that is listed is described", "[unit]") {
   }
 }
 
+TEST_CASE("whatever is told of a part that is only announced says so", "[unit]") {
+  const Simulator simulator(kData);
+  const auto says_so = test::contains_text("an estimate from announced figures");
+  CHECK_THAT(simulator.describe("vr200"), says_so);
+  ExperimentSource source = job();
+  source.settings.emplace_back("cluster.gpu=vr200");
+  ReportForm page(ReportFormat::kText);
+  page.page = "made by hand";
+  const Report report = simulator.project_report(source, page);
+  CHECK_THAT(report.text, says_so);
+  CHECK_THAT(report.page, says_so);
+  const ReportForm json(ReportFormat::kJson);
+  CHECK_THAT(simulator.project_report(source, json).text, says_so);
+  for (const ReportForm& form : {ReportForm(ReportFormat::kText), json}) {
+    CHECK_THAT(simulator.memory_report(source, form).text, says_so);
+    CHECK_THAT(simulator.schedules_report(source, form).text, says_so);
+    CHECK_THAT(simulator.columns_report({{source}}, form).text, says_so);
+  }
+  CHECK_THAT(simulator.cost(R"({"kind": "gemm", "m": 64, "n": 64, "k": 64})", {.gpu = "vr200"}),
+             says_so);
+}
+
+TEST_CASE("a plan in a format that a part does not multiply is refused with one that it does",
+          "[unit]") {
+  const Simulator simulator(kData);
+  ExperimentSource source = job();
+  source.settings.emplace_back("cluster.gpu=v100");
+  const StepProjection refused = simulator.project(source);
+  CHECK_FALSE(refused.feasible);
+  REQUIRE_FALSE(refused.reasons.empty());
+  CHECK_THAT(refused.reasons.front(),
+             test::contains_text("v100 has no matrix products in bf16; it has those of "
+                                 "training.dtype fp16"));
+  source.settings.emplace_back("training.dtype=fp16");
+  const StepProjection projected = simulator.project(source);
+  CHECK(projected.numbers.has_value());
+}
+
 TEST_CASE("a problem of a setting is told under the name that the setting has", "[unit]") {
   const Simulator simulator(kData);
   ExperimentSource source = job();

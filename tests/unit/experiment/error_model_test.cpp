@@ -189,7 +189,7 @@ TEST_CASE("A part of one's own stands like a GPU that was held out whole", "[uni
   }
   RunTraits own = on("mine", "sm90", "nvidia");
   const double shipped = half_width(own, runs);
-  own.own_part = OwnPart::kLikeAGpu;
+  own.distance = PartDistance::kGpu;
   // Either GPU is 0.3 off the other.
   const ErrorDistribution error = *error_distribution(own, runs);
   CHECK(error.held_out_spread == Approx(0.3));
@@ -197,15 +197,15 @@ TEST_CASE("A part of one's own stands like a GPU that was held out whole", "[uni
   CHECK(error.held_out_units == 2);
   CHECK(half_width(own, runs) > shipped);
   const double near = half_width(own, runs);
-  own.own_part = OwnPart::kLikeAnArchitecture;
+  own.distance = PartDistance::kArchitecture;
   CHECK(error_distribution(own, runs)->between_gpus ==
         Approx(std::hypot(0.3, ErrorPriors{}.other_die)));
   CHECK(half_width(own, runs) > near);
   // All that was held out is of one vendor.
-  own.own_part = OwnPart::kLikeAVendor;
+  own.distance = PartDistance::kVendor;
   CHECK_FALSE(error_distribution(own, runs));
   CHECK_THAT(expected_error(runs, own).basis, test::contains_text("no two vendors"));
-  own.own_part = OwnPart::kLikeAnArchitecture;
+  own.distance = PartDistance::kArchitecture;
   // Of one architecture alone nobody knows how far another is off.
   std::erase_if(runs, [](const HeldOutRun& known) { return known.traits.gpu == "b200"; });
   CHECK_FALSE(error_distribution(own, runs));
@@ -215,10 +215,48 @@ TEST_CASE("A part of one's own stands like a GPU that was held out whole", "[uni
 TEST_CASE("A part of one's own is never nearer than its kind, whatever it is called", "[unit]") {
   RunTraits own = traits();
   CHECK(steps_apart(own, traits()) == 0);
-  own.own_part = OwnPart::kLikeAGpu;
+  own.distance = PartDistance::kGpu;
   CHECK(steps_apart(own, traits()) == 1);
-  own.own_part = OwnPart::kLikeAVendor;
+  own.distance = PartDistance::kVendor;
   CHECK(steps_apart(own, traits()) == kMostSteps);
+}
+
+TEST_CASE("A part whose figures are only announced is less sure than one that is sold", "[unit]") {
+  const std::vector<HeldOutRun> runs = [] {
+    std::vector<HeldOutRun> all = sources(6, 0.05);
+    for (int i = 0; i < 6; ++i) {
+      all.push_back({on("b200", "sm100", "nvidia"), 0.1});
+      all.back().traits.source = "other source " + std::to_string(i);
+    }
+    return all;
+  }();
+  RunTraits part = on("next", "sm107", "nvidia");
+  part.distance = PartDistance::kArchitecture;
+  const ErrorDistribution sold = *error_distribution(part, runs);
+  CHECK_THAT(
+      expected_error(runs, part).basis,
+      test::contains_text("; wider for a part that was never measured: 2 whole architectures"));
+  part.standing = PartStanding::kAnnounced;
+  const ErrorDistribution announced = *error_distribution(part, runs);
+  CHECK(announced.announced_spread == ErrorPriors{}.announced);
+  CHECK(announced.between_gpus == Approx(std::hypot(sold.between_gpus, ErrorPriors{}.announced)));
+  CHECK(announced.spread > sold.spread);
+  CHECK_THAT(expected_error(runs, part).basis,
+             test::contains_text("; wider for an estimate from announced figures: 2 whole ") &&
+                 test::contains_text("came out 4.7 % off the announced ones"));
+}
+
+TEST_CASE("Runs on a part that ships take the place of its distance", "[unit]") {
+  std::vector<HeldOutRun> runs = sources(4, 0.05);
+  RunTraits part = on("h20", "sm90", "nvidia");
+  part.distance = PartDistance::kGpu;
+  CHECK(placed_among(part, runs).distance == PartDistance::kGpu);
+  runs.push_back({part, 0.0});
+  runs.back().traits.source = "its own";
+  CHECK(placed_among(part, runs).distance == PartDistance::kNone);
+  // A part of the user's own may have the name of one that ships.
+  part.own_part = true;
+  CHECK(placed_among(part, runs).distance == PartDistance::kGpu);
 }
 
 TEST_CASE("An error is stated with the runs that it rests on", "[unit]") {

@@ -119,6 +119,17 @@ TEST_CASE("without a library, or on a part it does not know, the kernel runs tha
         Kernel::kUnfused);
 }
 
+TEST_CASE("an architecture without fused kernels runs products around a softmax, and says why",
+          "[unit]") {
+  for (const Library library : {Library::kDirect, Library::kTransformerEngine, Library::kPyTorch}) {
+    const AttentionChoice choice = chosen({library, {}, {}}, Kernel::kFlash2, kLlama, "sm70");
+    CHECK(choice.kernel == Kernel::kUnfused);
+    CHECK_FALSE(choice.documents);
+    CHECK(choice.reason == "no kernel is known that fuses attention on sm70");
+    CHECK(chosen({library, {}, {}}, Kernel::kUnfused, kLlama, "sm70").reason.empty());
+  }
+}
+
 TEST_CASE("an older release never fuses what a newer one does not", "[property]") {
   const auto traits = GENERATE(kLlama, kLatent, kGptOss);
   const std::string part = GENERATE("sm80", "sm90", "sm100");

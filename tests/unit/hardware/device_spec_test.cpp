@@ -98,7 +98,9 @@ TEST_CASE("every file of an architecture is used by a profile and gives its sour
     const DeviceSpec device = test::shipped_gpu(name);
     used.insert(device.architecture.name);
     CAPTURE(name);
-    CHECK(device.architecture.attention.kernel(device.architecture.attention.native).has_value());
+    const AttentionLibrary& attention = device.architecture.attention;
+    CHECK((attention.native == AttentionKernel::kUnfused) ==
+          !attention.kernel(attention.native).has_value());
     CHECK(std::any_of(device.provenance.begin(), device.provenance.end(), [](const Provenance& p) {
       return p.key == "attention_kernels.native" && !p.source.empty();
     }));
@@ -150,23 +152,24 @@ TEST_CASE("every shipped GPU profile is physically possible", "[unit]") {
 }
 
 // compute units * FLOP per clock * rated clock, dense, against the vendor's data sheet.
-TEST_CASE("bf16 peaks at the rated clock are those of the data sheets to 1 %", "[case]") {
+TEST_CASE("16-bit peaks at the rated clock are those of the data sheets to 1 %", "[case]") {
   const auto [name, teraflops] = GENERATE(table<std::string, double>({
-      {"mi300x", 1307.4},  // 304 * 2048 * 2.100 GHz
-      {"mi325x", 1307.4},
-      {"mi350x", 2306.9},    // 256 * 4096 * 2.200 GHz
-      {"mi355x", 2517.0},    // 256 * 4096 * 2.400 GHz
-      {"a100_80gb", 312.0},  // 108 * 2048 * 1.410 GHz
-      {"a100_40gb", 312.0},
-      {"h100_sxm", 989.4},  // 132 * 4096 * 1.830 GHz
-      {"h100_pcie", 756.5},
-      {"h200_sxm", 989.4},
-      {"h800", 989.4},
-      {"b200", 2250.0},
+      {"mi300x", 1307.4},                         // 304 * 2048 * 2.100 GHz
+      {"mi325x", 1307.4},   {"mi350x", 2306.9},   // 256 * 4096 * 2.200 GHz
+      {"mi355x", 2517.0},                         // 256 * 4096 * 2.400 GHz
+      {"a100_80gb", 312.0},                       // 108 * 2048 * 1.410 GHz
+      {"a100_40gb", 312.0}, {"h100_sxm", 989.4},  // 132 * 4096 * 1.830 GHz
+      {"h100_pcie", 756.5}, {"h200_sxm", 989.4}, {"h800", 989.4}, {"b200", 2250.0},
+      {"a800", 312.0},      {"gh200", 989.4},    {"h20", 148.0},  // 78 * 1024 * 1.853 GHz
+      {"l40s", 362.05},                                           // 142 * 1024 * 2.490 GHz
+      {"mi250x", 191.5},                                          // 110 * 1024 * 1.700 GHz
+      {"v100", 125.0},                                            // 80 * 1024 * 1.530 GHz
+      {"vr200", 4000.0},    {"mi455x", 5000.0},
   }));
   CAPTURE(name);
   const DeviceSpec device = test::shipped_gpu(name);
-  const std::optional<FlopsPerSecond> peak = device.matrix_peak(Dtype::kBf16, device.clock.rated);
+  const std::optional<FlopsPerSecond> peak =
+      device.matrix_peak(device.base_format(), device.clock.rated);
   REQUIRE(peak.has_value());
   CHECK(peak->value() / 1e12 == Approx(teraflops).epsilon(0.01));
 }
@@ -177,6 +180,21 @@ TEST_CASE("the matrix peak is units times rate times clock", "[unit]") {
   device.matrix_rate[static_cast<std::size_t>(Dtype::kBf16)] = FlopsPerCycle(2048);
   CHECK(device.matrix_peak(Dtype::kBf16, Hertz(1e9)) == FlopsPerSecond(204.8e12));
   CHECK_FALSE(device.matrix_peak(Dtype::kFp4, Hertz(1e9)).has_value());
+}
+
+TEST_CASE("a part of before there was bf16 multiplies 16 bits as fp16", "[unit]") {
+  const DeviceSpec old = test::shipped_gpu("v100");
+  CHECK(old.base_format() == Dtype::kFp16);
+  CHECK_FALSE(old.matrix_peak(Dtype::kBf16, old.clock.rated).has_value());
+  CHECK(old.multiplied_as(Dtype::kBf16) == Dtype::kFp16);
+  CHECK(old.multiplied_as(Dtype::kFp32) == Dtype::kFp32);
+  CHECK(old.matrix_rate_of(Dtype::kBf16) == old.matrix_rate_of(Dtype::kFp16));
+  CHECK(old.achieved_gemm(Dtype::kBf16) == *old.achieved.gemm[slot(Dtype::kFp16)]);
+  CHECK(old.sustained_clock(Dtype::kBf16) == *old.clock.sustained[slot(Dtype::kFp16)]);
+  const DeviceSpec later = test::shipped_gpu("a100_80gb");
+  CHECK(later.base_format() == Dtype::kBf16);
+  CHECK(later.multiplied_as(Dtype::kFp16) == Dtype::kFp16);
+  CHECK(later.multiplied_as(Dtype::kFp4) == Dtype::kBf16);
 }
 
 TEST_CASE("the sustained clock of an unmeasured format is that of bf16", "[unit]") {
@@ -251,10 +269,22 @@ TEST_CASE("an architecture that no kernels are known for is refused, never anoth
                                   contains_text("'architecture' is 'sm_90a'") &&
                                   contains_text("did you mean 'sm90'?"));
   CHECK_THAT(fault("SM-100"), contains_text("did you mean 'sm100'?"));
-  CHECK_THAT(fault("sm89"),
-             contains_text("'architecture' is 'sm89', an unknown architecture; kernels are known "
-                           "for gfx942, gfx950, sm100, sm103, sm80, sm90"));
-  CHECK_THAT(fault("gfx90a"), contains_text("kernels are known for gfx942"));
+  CHECK_THAT(fault("sm75"),
+             contains_text("'architecture' is 'sm75', an unknown architecture; kernels are known "
+                           "for gfx1250, gfx90a, gfx942, gfx950, sm100, sm103, sm107, sm120, sm70, "
+                           "sm80, sm89, sm90"));
+  CHECK_THAT(fault("gfx908"), contains_text("kernels are known for gfx1250, gfx90a, gfx942"));
+}
+
+TEST_CASE("kernels are measured on a part that exists and has its own", "[unit]") {
+  const auto fault = [](const std::string& part) {
+    return fault_after("architecture: gfx942",
+                       "kernels_measured_on: " + part + "\narchitecture: gfx942");
+  };
+  CHECK_THAT(fault("mi30x"),
+             contains_text("'kernels_measured_on' is 'mi30x', which is no part; did "
+                           "you mean 'mi300x'?"));
+  CHECK_THAT(fault("mi300x"), contains_text("on which no kernel was measured either"));
 }
 
 TEST_CASE("a profile with one fault is refused at that fault", "[unit]") {

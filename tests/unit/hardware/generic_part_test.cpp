@@ -65,7 +65,7 @@ TEST_CASE("A generic part has the numbers of its data sheet", "[unit]") {
   CHECK(part.scale_out.nic_rate.value() == Approx(12.5e9));
   CHECK(part.power.limit.value() == Approx(900.0));
   CHECK(part.gpus_per_node == 4);
-  CHECK(part.own_part == OwnPart::kLikeAVendor);
+  CHECK(part.distance == PartDistance::kVendor);
   CHECK(part.stand_in == "h100_sxm");
 }
 

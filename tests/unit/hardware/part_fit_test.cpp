@@ -33,7 +33,8 @@ TEST_CASE("No part that ships takes over what does not fit it", "[unit]") {
   int based = 0;
   for (const std::string& name : names_in(test::data_root().gpus())) {
     const DeviceSpec part = test::shipped_gpu(name);
-    CHECK(part.own_part == OwnPart::kNone);
+    CHECK_FALSE(part.is_own);
+    CHECK((part.distance == PartDistance::kNone) == part.stand_in.empty());
     if (part.bases.empty()) {
       continue;
     }
@@ -58,7 +59,7 @@ TEST_CASE("Units that do less a cycle draw less, or say what they draw", "[unit]
   CHECK(part.kernels.power.matrix_energy[slot(Dtype::kBf16)]->value() == Approx(1.47e-9));
   CHECK(part.kernels.power.matrix_energy[slot(Dtype::kFp8)]->value() == Approx(5.881e-9));
   CHECK(part.kernels.name == "gh100");
-  CHECK(part.own_part == OwnPart::kLikeAnArchitecture);
+  CHECK(part.distance == PartDistance::kArchitecture);
 }
 
 TEST_CASE("A rated clock of another die is told with the peak that it makes", "[unit]") {
@@ -97,11 +98,34 @@ TEST_CASE("Links of another rate are told with the rates of collectives that wou
 }
 
 TEST_CASE("A die with other memory is nearer than another die, and that than no base", "[unit]") {
-  CHECK(own_part("hbm: {capacity: {value: 120 GB, assumed: a}}\n").own_part == OwnPart::kLikeAGpu);
-  CHECK(own_part("compute_units: {value: 114, assumed: a}\n").own_part ==
-        OwnPart::kLikeAnArchitecture);
-  CHECK(own_part("clock: {rated: {value: 1755 MHz, assumed: a}}\n").own_part ==
-        OwnPart::kLikeAnArchitecture);
+  CHECK(own_part("hbm: {capacity: {value: 120 GB, assumed: a}}\n").distance == PartDistance::kGpu);
+  CHECK(own_part("compute_units: {value: 114, assumed: a}\n").distance ==
+        PartDistance::kArchitecture);
+  CHECK(own_part("clock: {rated: {value: 1755 MHz, assumed: a}}\n").distance ==
+        PartDistance::kArchitecture);
+}
+
+TEST_CASE("A part that was never measured is as far as the one whose kernels it has", "[unit]") {
+  const auto distance = [](const std::string& name) { return test::shipped_gpu(name).distance; };
+  CHECK(distance("h100_sxm") == PartDistance::kNone);
+  CHECK(distance("gh200") == PartDistance::kGpu);          // the die of H100
+  CHECK(distance("h20") == PartDistance::kArchitecture);   // 78 units of a quarter of the rate
+  CHECK(distance("l40s") == PartDistance::kArchitecture);  // Ada on kernels of Ampere
+  CHECK(distance("vr200") == PartDistance::kArchitecture);
+}
+
+TEST_CASE("A part based on announced figures is an estimate like its base", "[unit]") {
+  CHECK(test::shipped_gpu("vr200").standing == PartStanding::kAnnounced);
+  CHECK(test::shipped_gpu("mi455x").standing == PartStanding::kAnnounced);
+  CHECK(own_part("").standing == PartStanding::kShipped);
+  CHECK(own_part("standing: announced\n").standing == PartStanding::kAnnounced);
+  CHECK_THAT(problem("standing: rumoured\n"),
+             contains_text("own_part.yaml:4:11: error: 'standing'"));
+  const test::TextFile file("own_part.yaml", "name: own\ntitle: own\nbase: vr200\n");
+  const DeviceSpec part = load_gpu(file.path().string(), test::data_root(), {"test", 1, 1});
+  CHECK(part.standing == PartStanding::kAnnounced);
+  CHECK_THAT(estimate_note(part), contains_text("own is an estimate from announced figures"));
+  CHECK(estimate_note(own_part("")).empty());
 }
 
 TEST_CASE("A fabric joins whole nodes", "[unit]") {

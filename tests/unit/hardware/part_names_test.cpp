@@ -31,6 +31,16 @@ TEST_CASE("A part is known by what its driver and those who report of it call it
   CHECK(parts_named("AMD Instinct MI300X VF") == "mi300x");
   CHECK(parts_named("AMD Instinct MI355 OAM") == "mi355x");
   CHECK(parts_named("AMD gfx942 (MI300X)") == "mi300x");
+  CHECK(parts_named("AMD gfx90a (MI250X)") == "mi250x");
+  CHECK(parts_named("NVIDIA H20") == "h20");
+  CHECK(parts_named("NVIDIA GH200 480GB") == "gh200");
+  CHECK(parts_named("NVIDIA A800-SXM4-80GB") == "a800");
+  CHECK(parts_named("NVIDIA L40S") == "l40s");
+  CHECK(parts_named("NVIDIA RTX PRO 6000 Blackwell Server Edition") == "rtx_pro_6000");
+  CHECK(parts_named("AMD Instinct MI250X") == "mi250x");
+  CHECK(parts_named("Tesla V100-SXM2-32GB") == "v100");
+  CHECK(parts_named("VR200 NVL72 (Vera Rubin)") == "vr200");
+  CHECK(parts_named("AMD Instinct MI455X") == "mi455x");
 }
 
 TEST_CASE("A part is known by its device on the PCI bus", "[unit]") {
@@ -38,14 +48,20 @@ TEST_CASE("A part is known by its device on the PCI bus", "[unit]") {
   CHECK(parts_named("PCI 10DE:20B0") == "a100_40gb");
   CHECK(parts_named("0x233110DE") == "h100_pcie");
   CHECK(parts_named("1002:74b5") == "mi300x");
+  CHECK(parts_named("10de:2329") == "h20");
+  CHECK(parts_named("10de:1db5") == "v100");
+  CHECK(parts_named("1002:7408") == "mi250x");
   CHECK(parts_named("10de:2321").empty());  // H100 NVL
+  CHECK(parts_named("1002:740f").empty());  // MI210
 }
 
 TEST_CASE("A word that a part does not have makes it another one", "[unit]") {
   for (const char* unknown :
-       {"NVIDIA H100 NVL", "NVIDIA H20", "NVIDIA GH200 480GB", "A100 PCIe 80GB", "MI308X", "mi300",
-        "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "Tesla V100-SXM2-32GB", "AMD Radeon Graphics",
-        "VR200 NVL72 (Vera Rubin)", "unstated (TFLOPS > H100 peak: Blackwell-class)", ""}) {
+       {"NVIDIA H100 NVL", "NVIDIA H20-3e", "NVIDIA GH200 144G HBM3e", "A100 PCIe 80GB",
+        "NVIDIA A800 80GB PCIe", "MI308X", "mi300", "NVIDIA L40",
+        "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "NVIDIA RTX PRO 5000 Blackwell",
+        "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "Tesla V100-SXM2-16GB", "AMD Radeon Graphics",
+        "unstated (TFLOPS > H100 peak: Blackwell-class)", ""}) {
     CAPTURE(unknown);
     CHECK(parts_named(unknown).empty());
   }
@@ -55,7 +71,24 @@ TEST_CASE("What a name leaves open is a question between parts", "[unit]") {
   CHECK(parts_named("NVIDIA A100") == "a100_40gb, a100_80gb");
   CHECK(parts_named("gfx942") == "mi300x, mi325x");
   CHECK(parts_named("AMD gfx950 (MI350X/MI355X)") == "mi350x, mi355x");
-  CHECK(parts_named("NVIDIA sm_80") == "a100_40gb, a100_80gb");
+  CHECK(parts_named("NVIDIA sm_80") == "a100_40gb, a100_80gb, a800");
+  CHECK(parts_named("sm_90") == "gh200, h100_96gb_500w, h100_pcie, h100_sxm, h20, h200_sxm, h800");
+}
+
+TEST_CASE("A name that parts without a profile have too is a question, never a guess", "[unit]") {
+  CHECK(parts_named("gfx90a") == "mi250x, mi210, mi250");
+  CHECK(parts_named("AMD gfx90a (unknown)") == "mi250x, mi210, mi250");
+  CHECK(parts_named("NVIDIA sm_89") == "l40s, l4, l40, rtx_4090");
+  CHECK(parts_named("V100") == "v100, v100_16gb, v100_pcie");
+  CHECK(parts_named("RTX PRO 6000") == "rtx_pro_6000, rtx_pro_6000_workstation, rtx_5090");
+  // The profile's own name means it.
+  CHECK(parts_named("v100") == "v100");
+  CHECK(parts_named("rtx_pro_6000") == "rtx_pro_6000");
+  // 110 units are of one die of MI250X; MI210 has 104 and as much memory.
+  CHECK(parts_of({"gfx90a", Bytes(68702699520.0), 110}) == "mi250x");
+  CHECK(parts_of({"gfx90a", Bytes(68702699520.0), 104}).empty());
+  CHECK(parts_of({"gfx90a", Bytes(68702699520.0), {}}) == "mi250x, mi210, mi250");
+  CHECK(parts_of({"Tesla V100", Bytes(34089730048.0), {}}) == "v100");
 }
 
 TEST_CASE("Memory and units settle what a name leaves open", "[unit]") {
@@ -65,6 +98,7 @@ TEST_CASE("Memory and units settle what a name leaves open", "[unit]") {
   CHECK(parts_of({"NVIDIA A100-PG509-200", Bytes(42297524224.0), 108}) == "a100_40gb");
   CHECK(parts_of({"NVIDIA B200", Bytes(191503138816.0), 148}) == "b200");
   CHECK(parts_of({"", Bytes(206141652992.0), 304}) == "mi300x");
+  CHECK(parts_of({"NVIDIA H20", Bytes(102010126336.0), 78}) == "h20");
   CHECK(parts_of({"gfx942", Bytes(274877906944.0), 304}) == "mi325x");
   // 64 GB of HBM2, a board of its own; and a partition of 38 units.
   CHECK(parts_of({"NVIDIA H100", Bytes(68719476736.0), 132}).empty());
