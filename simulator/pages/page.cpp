@@ -18,10 +18,10 @@ constexpr std::array<std::string_view, 11> kKinds = {
 static_assert(kKinds.size() == static_cast<std::size_t>(PageKind::kDiagnosis) + 1);
 
 // The files that make up the page's script, each after what it uses.
-constexpr std::array<std::string_view, 13> kScripts = {
-    "figures.js",       "elements.js",       "tables.js",        "plots.js",          "timeline.js",
-    "step_sections.js", "input_sections.js", "plan_explorer.js", "recommendation.js", "accuracy.js",
-    "waterfall.js",     "diagnosis.js",      "pages.js"};
+constexpr std::array<std::string_view, 14> kScripts = {
+    "figures.js",  "colours.js",       "elements.js",       "tables.js",        "plots.js",
+    "timeline.js", "step_sections.js", "input_sections.js", "plan_explorer.js", "recommendation.js",
+    "accuracy.js", "waterfall.js",     "diagnosis.js",      "pages.js"};
 
 std::string_view part(std::string_view file) {
   const auto found = page_parts().find(file);

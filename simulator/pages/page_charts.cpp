@@ -186,9 +186,11 @@ nlohmann::ordered_json explanation_charts(const Experiment& experiment,
 }
 
 nlohmann::ordered_json comparison_charts(const std::vector<ComparedColumn>& columns) {
-  return {{"capacity_bytes", each_of(columns, [](const ComparedColumn& column) {
-             return column.projection.memory_capacity.value();
-           })}};
+  return {{"capacity_bytes", each_of(columns,
+                                     [](const ComparedColumn& column) {
+                                       return column.projection.memory_capacity.value();
+                                     })},
+          {"labels", labels_apart(columns).own}};
 }
 
 }  // namespace stepcast

@@ -50,7 +50,7 @@ nlohmann::ordered_json projection_charts(const Experiment& experiment, const Pro
 nlohmann::ordered_json explanation_charts(const Experiment& experiment,
                                           const Explanation& explanation, const CostModel& cost);
 
-// {"capacity_bytes": [...]}, of each column.
+// {"capacity_bytes": [...], "labels": [...]}, of each column.
 nlohmann::ordered_json comparison_charts(const std::vector<ComparedColumn>& columns);
 
 }  // namespace stepcast

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/text_list.hpp"
@@ -17,6 +19,7 @@ constexpr double kLeft = 84.0;
 constexpr double kRight = 24.0;
 constexpr double kTop = 48.0;
 constexpr double kBottom = 56.0;
+constexpr double kLetter = 7.3;  // of a text of 13 pixels, about
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 constexpr std::string_view kStyle =
@@ -149,6 +152,60 @@ std::string whisker(const Axis1D& y, double x, const Projection& p) {
          attribute("y2", y.at(p.tokens_per_second_per_gpu * range.high)) + "/>\n";
 }
 
+// Bars beside each other, with a name below each and a value above. What would touch its neighbour
+// is turned.
+class BarPlot {
+ public:
+  explicit BarPlot(std::vector<std::string> names) : names_(std::move(names)) {
+    for (const std::string& name : names_) {
+      longest_ = std::max(longest_, name.size());
+    }
+  }
+
+  [[nodiscard]] double middle(std::size_t i) const {
+    return kLeft + slot() * (static_cast<double>(i) + 0.5);
+  }
+  [[nodiscard]] double width() const { return std::min(96.0, slot() * 0.6); }
+  // Where bars stand: turned names take the height of the longest, up to a third of the picture.
+  [[nodiscard]] double floor() const {
+    const double names = turns(longest_) ? kSlope * kLetter * static_cast<double>(longest_) : 0.0;
+    return kHeight - std::max(kBottom, std::min(kHeight / 3.0, names + 24.0));
+  }
+  [[nodiscard]] std::string name(std::size_t i) const {
+    if (!turns(longest_)) {
+      return text_at({middle(i), floor() + 20.0, "middle", "", ""}, names_[i]);
+    }
+    return turned(middle(i) + 4.0, floor() + 14.0, -35, "end", "", names_[i]);
+  }
+  // Above `y`.
+  [[nodiscard]] std::string value(std::size_t i, double y, const std::string& text,
+                                  std::string_view style) const {
+    if (!turns(text.size())) {
+      return text_at({middle(i), y - 6.0, "middle", style, ""}, text);
+    }
+    return turned(middle(i) + 4.0, y - 6.0, -90, "start", style, text);
+  }
+
+ private:
+  static constexpr double kSlope = 0.58;  // sine of 35 degrees
+
+  [[nodiscard]] double slot() const {
+    return (kWidth - kLeft - kRight) / static_cast<double>(names_.size());
+  }
+  [[nodiscard]] bool turns(std::size_t letters) const {
+    return kLetter * static_cast<double>(letters) > slot() - 4.0;
+  }
+  static std::string turned(double x, double y, int degrees, std::string_view anchor,
+                            std::string_view style, const std::string& text) {
+    const std::string turn =
+        " transform=\"rotate(" + std::to_string(degrees) + " " + point(x) + " " + point(y) + ")\"";
+    return text_at({x, y, anchor, style, turn}, text);
+  }
+
+  std::vector<std::string> names_;
+  std::size_t longest_ = 0;
+};
+
 template <typename Of>
 std::pair<double, double> range_of(const std::vector<PlanNumbers>& plans, const Of& of) {
   if (plans.empty()) {
@@ -196,24 +253,23 @@ std::string comparison_to_svg(const std::string& title,
     const Projection& p = column.projection;
     highest = std::max(highest, p.tokens_per_second_per_gpu * range_80(p).high);
   }
-  const Axis1D y(0.0, highest, kHeight - kBottom, kTop);
+  const BarPlot plot(labels_apart(columns).own);
+  const Axis1D y(0.0, highest, plot.floor(), kTop + kLetter * 2.0);
   std::string text = opened(title) + rate_axis(y);
-  const double slot = (kWidth - kLeft - kRight) / static_cast<double>(columns.size());
-  const double width = std::min(96.0, slot * 0.6);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const Projection& p = columns[i].projection;
-    const double middle = kLeft + slot * (static_cast<double>(i) + 0.5);
-    text += text_at({middle, kHeight - kBottom + 20.0, "middle", "", ""}, columns[i].label());
+    const double middle = plot.middle(i);
+    text += plot.name(i);
     if (!p.feasible()) {
-      text += text_at({middle, kHeight - kBottom - 8.0, "middle", "n", ""}, "cannot run");
+      text += plot.value(i, plot.floor(), "cannot run", "n");
       continue;
     }
     const double top = y.at(p.tokens_per_second_per_gpu);
-    text += "<rect class=\"b\"" + attribute("x", middle - width / 2.0) + attribute("y", top) +
-            attribute("width", width) + attribute("height", kHeight - kBottom - top) + "/>\n" +
-            whisker(y, middle, p) +
-            text_at({middle + 6.0, top - 6.0, "start", "", ""},
-                    decimals(p.tokens_per_second_per_gpu, 1));
+    text += "<rect class=\"b\"" + attribute("x", middle - plot.width() / 2.0) +
+            attribute("y", top) + attribute("width", plot.width()) +
+            attribute("height", plot.floor() - top) + "/>\n" + whisker(y, middle, p) +
+            plot.value(i, y.at(p.tokens_per_second_per_gpu * range_80(p).high),
+                       decimals(p.tokens_per_second_per_gpu, 1), "");
   }
   return text + "</svg>\n";
 }

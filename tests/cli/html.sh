@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Pages of reports: every command's, opened in headless Chromium where it is installed. Usage: html.sh STEPCAST ROOT
+# Pages of reports: every command's, opened in headless Chromium where it is installed. Usage: html.sh STEPCAST ROOT [PICTURES]
 set -euo pipefail
 stepcast=$1
 root=$2
+pictures=${3:-}  # a folder for what each page looks like
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 failed=0
@@ -31,8 +32,14 @@ page does_not_divide 3 project --model llama3.1_70b --gpu h100_sxm --nodes 1 --t
 page schedules 0 project "$example/12_llama3.1_405b_h100/experiment.yaml" --schedule all
 page explain 0 explain "$example/15_deepseek_v3_h100/experiment.yaml"
 page difference 0 explain "$example/04_llama3.1_8b_mi300x/experiment.yaml" "$example/01_llama3.1_70b_mi300x/experiment.yaml"
+sed 's/micro_batch_size: 1/micro_batch_size: 2/' "$example/01_llama3.1_70b_mi300x/experiment.yaml" >"$made/other.yaml"
+page difference_settings 0 explain "$example/01_llama3.1_70b_mi300x/experiment.yaml" "$made/other.yaml"
 page constants 0 explain "$example/04_llama3.1_8b_mi300x/experiment.yaml" --provenance
 page compare 0 compare "$example/04_llama3.1_8b_mi300x/experiment.yaml" --gpu mi300x --gpu h100_sxm --gpu b200 --price mi300x=2.50 --tokens 1T
+ten=(--gpu mi300x --gpu mi325x --gpu mi355x --gpu h100_sxm --gpu h200_sxm --gpu h800 --gpu b200 --gpu b300 --gpu a100_80gb --gpu h100_pcie)
+page compare_many 0 compare "$example/01_llama3.1_70b_mi300x/experiment.yaml" "${ten[@]}"
+page compare_nodes 0 compare "$example/01_llama3.1_70b_mi300x/experiment.yaml" --gpu mi300x --gpu h200_sxm --nodes 8
+page all_schedules 0 project "$example/14_deepseek_v3_h800/experiment.yaml" --schedule all
 cat >"$made/many.yaml" <<'EOF'
 description: "Llama 3 70B on 512 H100, ten thousand plans and more"
 model: llama3_70b
@@ -98,16 +105,26 @@ wait
 # Pictures are XML that stands by itself.
 "$stepcast" sweep "$root/configs/sweeps/llama3_70b_512_h100.yaml" --quiet --plot "$made/sweep.svg" >/dev/null
 "$stepcast" compare "$example/04_llama3.1_8b_mi300x/experiment.yaml" --gpu mi300x --gpu h100_sxm --plot "$made/compare.svg" >/dev/null
+"$stepcast" compare "$example/01_llama3.1_70b_mi300x/experiment.yaml" "${ten[@]}" --quiet --plot "$made/ten.svg" >/dev/null
 python3 - "$made" <<'EOF' || failed=1
 import sys, xml.dom.minidom as dom
 points = dom.parse(sys.argv[1] + "/sweep.svg").getElementsByTagName("circle")
 bars = [r for r in dom.parse(sys.argv[1] + "/compare.svg").getElementsByTagName("rect") if r.getAttribute("class") == "b"]
 assert len(points) > 50 and all(0 <= float(p.getAttribute("cx")) <= 760 and 0 <= float(p.getAttribute("cy")) <= 460 for p in points), len(points)
 assert len(bars) == 1, "the GPU that fits has a bar, the other one none"
+texts = [t for t in dom.parse(sys.argv[1] + "/ten.svg").getElementsByTagName("text") if not t.getAttribute("transform")]
+rows = {}
+for t in texts:
+    wide = 7.0 * len(t.firstChild.data)
+    left = float(t.getAttribute("x")) - {"start": 0, "middle": wide / 2, "end": wide}[t.getAttribute("text-anchor")]
+    rows.setdefault(t.getAttribute("y"), []).append((left, left + wide, t.firstChild.data))
+for row in rows.values():
+    row.sort()
+    assert all(a[1] <= b[0] for a, b in zip(row, row[1:])), f"labels of a picture touch: {row}"
 EOF
 
 if command -v chromium >/dev/null || command -v chromium-browser >/dev/null; then
-  PYTHONDONTWRITEBYTECODE=1 python3 "$root/tests/cli/html_pages/check_pages.py" "$made/pages" || failed=1
+  PYTHONDONTWRITEBYTECODE=1 python3 "$root/tests/cli/html_pages/check_pages.py" "$made/pages" ${pictures:+"$pictures"} || failed=1
 else
   echo "SKIPPED: Chromium is not installed, so that no page was opened; apt-get install chromium"
   [ "$failed" -ne 0 ] || exit 77

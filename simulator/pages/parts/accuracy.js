@@ -20,7 +20,7 @@ function errorStrips(runs, label) {
     const [least, most] = [Math.log(0.4), Math.log(2)];
     const x = (factor) => left + ((Math.min(most, Math.max(least, Math.log(factor))) - least) / (most - least)) * (width - left - 14);
     const marks = width < 480 ? [0.5, 1, 2] : [0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2];
-    return svg("svg", { width, height, role: "img", "aria-label": label },
+    return picture(width, height, label,
       marks.map((mark) => [
         svg("line", { class: "grid", x1: x(mark), x2: x(mark), y1: top - 6, y2: height - 24, "stroke-width": mark === 1 ? 2 : 1 }),
         svg("text", { class: "soft", x: x(mark), y: height - 8, "text-anchor": "middle" }, thin(mark, 2))]),
@@ -29,7 +29,7 @@ function errorStrips(runs, label) {
       rows.map(([gpu, own], i) => {
         const y = top + each * (i + 0.5);
         return [svg("text", { x: left - 8, y: y + 4, "text-anchor": "end" }, gpu),
-          own.map((run, k) => svg("circle", { cx: x(run.factor), cy: y + ((k * 7) % 15) - 7, r: 2.6, fill: "var(--c1)", "fill-opacity": 0.45 },
+          own.map((run, k) => svg("circle", { cx: x(run.factor), cy: y + ((k * 7) % 15) - 7, r: 2.6, fill: "var(--measured)", "fill-opacity": 0.45 },
             svg("title", {}, `${run.id} (${run.source}): ${thin(run.factor, 3)}`)))];
       }));
   });

@@ -15,13 +15,13 @@ function paceSection(one) {
     const most = 1.1 * Math.max(high, one.pace_ratio, 1);
     const x = (share) => left + (share / most) * (width - left - right);
     const anchor = (share) => (x(share) < width * 0.2 ? "start" : x(share) > width * 0.8 ? "end" : "middle");
-    return svg("svg", { width, height: 96, role: "img", "aria-label": "measured tokens/s beside those projected" },
+    return picture(width, 96, "measured tokens/s beside those projected",
       ticks(0, most, 5).map((tick) => [svg("line", { class: "grid", x1: x(tick), x2: x(tick), y1: 26, y2: 74 }),
         svg("text", { class: "soft", x: x(tick), y: 90, "text-anchor": "middle" }, percent(tick, 0))]),
-      svg("rect", { x: x(low), y: 42, width: Math.max(x(high) - x(low), 2), height: 16, rx: 3, fill: "var(--c3)", "fill-opacity": 0.45 },
+      svg("rect", { x: x(low), y: 42, width: Math.max(x(high) - x(low), 2), height: 16, rx: 3, fill: "var(--projected)", "fill-opacity": 0.35 },
         svg("title", {}, `80 % of such runs: ${percent(low, 0)} to ${percent(high, 0)} of the projected tokens/s`)),
       svg("line", { x1: x(1), x2: x(1), y1: 36, y2: 64, stroke: "var(--ink)", "stroke-width": 2 }),
-      svg("circle", { cx: x(one.pace_ratio), cy: 50, r: 7, fill: one.pace === "slow" ? "var(--bad)" : "var(--c1)" },
+      svg("circle", { cx: x(one.pace_ratio), cy: 50, r: 7, fill: "var(--measured)" },
         svg("title", {}, `measured: ${percent(one.pace_ratio)} of the projected tokens/s`)),
       svg("text", { x: x(one.pace_ratio), y: 18, "text-anchor": anchor(one.pace_ratio) }, `measured ${percent(one.pace_ratio)}`));
   });
@@ -35,21 +35,20 @@ function wayTile(name, key, way) {
     under: [way.gain > 1 ? `${thin(way.gain, 2)} times the projected` : null, under] });
 }
 
-const sizeText = (cause) => (cause.size === null ? cause.form : `${cause.at_bound ? "beyond " : ""}${figure(Number(cause.size.toPrecision(3)))} ${cause.unit}`);
+const sizeText = (cause) => (cause.size === null ? cause.form : `${figure(Number(cause.size.toPrecision(3)))} ${cause.unit}${cause.at_bound ? ", the bound" : ""}`);
 
 // One bar a cause, as long as its score.
 function causeBars(causes) {
   return responsive((width) => {
-    const narrow = width < 520;
-    const left = narrow ? 0 : Math.min(Math.max(...causes.map((cause) => words(cause.cause).length)) * 7.2 + 12, width * 0.42);
-    const step = narrow ? 44 : 26;
+    const frame = barRows(width, causes.map((cause) => words(cause.cause)), 18);
+    const { left, height } = frame;
     const x = (score) => left + score * (width - left - 62);
-    return svg("svg", { width, height: causes.length * step + 4, role: "img", "aria-label": "score of each cause" },
+    return picture(width, causes.length * frame.height + 4, "score of each cause",
       causes.map((cause, i) => [
-        svg("text", { x: narrow ? 0 : left - 8, y: i * step + 17, "text-anchor": narrow ? "start" : "end" }, words(cause.cause)),
-        svg("rect", { x: left, y: i * step + (narrow ? 22 : 3), width: Math.max(x(cause.score) - left, 1), height: 18, rx: 2, fill: cause.meets ? "var(--c1)" : "var(--c8)" },
+        frame.name(words(cause.cause), i * height),
+        svg("rect", { x: left, y: i * height + frame.bar, width: Math.max(x(cause.score) - left, 1), height: 18, rx: 2, fill: "var(--score)", opacity: cause.meets ? 1 : 0.4 },
           svg("title", {}, `${words(cause.cause)}, ${sizeText(cause)}: ${percent(cause.score)}`)),
-        svg("text", { class: "soft", x: x(cause.score) + 6, y: i * step + (narrow ? 36 : 17) }, percent(cause.score))]));
+        svg("text", { class: "soft", x: x(cause.score) + 6, y: i * height + frame.bar + 14 }, percent(cause.score))]));
   });
 }
 

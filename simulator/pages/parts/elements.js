@@ -35,17 +35,75 @@ const swatch = (colour) => el("span", { class: "swatch", style: `background:${co
 const legend = (entries) =>
   el("ul", { class: "legend" }, entries.map(([name, colour]) => el("li", {}, swatch(colour), name)));
 
+// What is drawn again when the page goes to paper and when it is back: functions of whether it does.
+const paperDrawings = [];
+// In pixels of CSS: A4 less the margins of browsers and the frame of a section. Letter is wider.
+const paperWidth = 680;
+
+// Calls draw(width) whenever the width of `holder` changes, and for paper, where no observer is called.
+function onWidth(holder, draw) {
+  let drawn = 0;
+  const at = (width) => {
+    if (width > 0 && width !== drawn) {
+      drawn = width;
+      draw(width);
+    }
+  };
+  const own = () => Math.floor(holder.clientWidth);
+  // What stands in a tile is about as wide on paper as on a screen.
+  const fit = (paper) => at(paper && !holder.closest(".tiles") ? paperWidth : own());
+  new ResizeObserver(() => fit(matchMedia("print").matches)).observe(holder);
+  paperDrawings.push(fit);
+}
+
+// What is folded on a screen and cannot be unfolded on paper: `unfolds` marks it.
+function turnToPaper(paper) {
+  for (const fold of document.querySelectorAll("details.unfolds")) {
+    if (paper && !fold.open) fold.dataset.folded = "";
+    if (paper) fold.open = true;
+    else if ("folded" in fold.dataset) { fold.open = false; delete fold.dataset.folded; }
+  }
+  for (const draw of paperDrawings) draw(paper);
+}
+addEventListener("beforeprint", () => turnToPaper(true));
+addEventListener("afterprint", () => turnToPaper(false));
+matchMedia("print").addEventListener("change", (event) => turnToPaper(event.matches));
+
 // Draws again whenever the width changes: draw(width) gives the elements of a drawing.
 function responsive(draw) {
   const holder = el("div", { class: "plot" });
-  let drawn = 0;
-  new ResizeObserver(() => {
-    const width = Math.floor(holder.clientWidth);
-    if (width > 0 && width !== drawn) {
-      drawn = width;
-      holder.replaceChildren(...[draw(width)].flat());
-    }
-  }).observe(holder);
+  onWidth(holder, (width) => holder.replaceChildren(...[draw(width)].flat()));
+  return holder;
+}
+
+// Marks whose figures show at a touch, under the pointer and at the focus, in a drawing of draw(width) -> {drawing, marks}:
+// marks [{element, x, y, title, lines}] in the order in which arrow keys go through them; one of them is in the tab order.
+function pointed(draw) {
+  const holder = el("div", { class: "plot" });
+  const stage = el("div", {});
+  holder.append(stage);
+  const tip = tooltip(holder);
+  function prepare({ element, x, y, title, lines }, i, marks) {
+    const show = () => tip.show(x, y, title, lines.filter(Boolean));
+    fill(element, { class: "mark", tabindex: i === 0 ? 0 : -1, role: "img", "aria-label": [title, ...lines.filter(Boolean)].join(", "),
+      on: { mouseenter: show, mouseleave: tip.hide, click: show, focus: show, blur: tip.hide,
+        keydown: (event) => {
+          const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+          if (event.key === "Escape") tip.hide();
+          const next = by && marks[i + by]?.element;
+          if (!next) return;
+          element.setAttribute("tabindex", -1);
+          next.setAttribute("tabindex", 0);
+          next.focus();
+          event.preventDefault();
+        } } }, []);
+  }
+  onWidth(holder, (width) => {
+    const { drawing, marks } = draw(width);
+    drawing.setAttribute("role", "group");
+    marks.forEach(prepare);
+    stage.replaceChildren(drawing);
+  });
   return holder;
 }
 
@@ -66,7 +124,6 @@ function tooltip(holder) {
 }
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const palette = (i) => `var(--c${(i % 10) + 1})`;
 
 // Says when the reader's browser turns from light to dark, for what is drawn point by point.
 function onScheme(draw) {

@@ -65,6 +65,10 @@ function ticks(least, most, wanted = 5) {
   return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
-// 1, 2 and 5 times each power of ten; the ends are exponents.
-const powerMarks = (from, to) => Array.from({ length: Math.ceil(to) - Math.floor(from) + 1 }, (_, i) => Math.floor(from) + i)
-  .flatMap((power) => [1, 2, 5].map((digit) => Number(`${digit}e${power}`))).filter((v) => from <= Math.log10(v) && Math.log10(v) <= to);
+// 1, 2 and 5 times each power of ten, and more of them where these would be few; the ends are exponents.
+function powerMarks(from, to) {
+  const powers = Array.from({ length: Math.ceil(to) - Math.floor(from) + 1 }, (_, i) => Math.floor(from) + i);
+  const marks = (digits) => powers.flatMap((power) => digits.map((digit) => Number(`${digit}e${power}`)))
+    .filter((v) => from <= Math.log10(v) && Math.log10(v) <= to);
+  return [[1, 2, 5], [1, 2, 3, 4, 5, 7]].map(marks).find((found) => found.length >= 4) ?? marks([1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9]);
+}

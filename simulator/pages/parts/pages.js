@@ -13,7 +13,8 @@ function projection(one) {
   const charts = page.charts ?? {};
   const explained = charts.explanation ?? {};
   return [facts(one.context?.input), reasonSection(one), headline(one, charts.capacity_bytes),
-    pair(timeSection(one, one.step_time_s), memorySection(one, charts.capacity_bytes)),
+    // The figures of several ranks are a wide table.
+    (one.memory_by_stage?.length > 1 ? (...both) => both : pair)(timeSection(one, one.step_time_s), memorySection(one, charts.capacity_bytes)),
     timelineSection(charts.pipeline, page),
     pair(boundSection(explained.bound_by), sensitivitySection(explained.sensitivities)),
     operatorSections(explained.operators, charts.roofline),
@@ -43,23 +44,48 @@ function differenceTable(label, rows) {
   ] }).element;
 }
 
+// The settings of two inputs that differ and that a reader gave or could have given, as [key, of A, of B].
+function differingSettings(first, second) {
+  const derived = /^(nodes|cluster|gpus$|plan\.(given|dp|edp|micro_batches|expert_exchange)|[a-z]+_settings|[a-z]+_assumed|software_date)/;
+  const [a, b] = [new Map(flat(first)), new Map(flat(second))];
+  return [...new Set([...a.keys(), ...b.keys()])].filter((key) => !derived.test(key) && plain(a.get(key) ?? "–") !== plain(b.get(key) ?? "–"))
+    .map((key) => [key, a.get(key) ?? "–", b.get(key) ?? "–"]);
+}
+
+// What tells A and B apart, where model and GPUs do not: "tp 1, zero 3" and "tp 8, zero 0".
+function differenceNames(one) {
+  const [a, b] = [one.a.context.input, one.b.context.input];
+  const name = (input) => `${input.model} on ${input.gpus} x ${input.gpu}`;
+  if (name(a) !== name(b)) return { names: [name(a), name(b)], title: `${name(a)} and ${name(b)}` };
+  const all = differingSettings(a, b);
+  const inBoth = all.filter((setting) => !setting.includes("–"));
+  const differing = (inBoth.length ? inBoth : all).slice(0, 3);
+  if (!differing.length) return { names: ["as given", "as given"], title: `${name(a)}, twice alike` };
+  const told = (side) => differing.map(([key, ...values]) => `${key.replace(/^(plan|training|software)\./, "")} ${plain(values[side])}`).join(", ");
+  return { names: [told(0), told(1)], title: `${name(a)}: ${told(0)} and ${told(1)}` };
+}
+
 function difference(one) {
   const total = one.total;
   const both = [one.a, one.b];
-  const names = ["A", "B"];
-  return [section("A and B", null, both.map((half, i) => [el("h3", {}, `${names[i]}: ${half.context.input.model} on ${half.context.input.gpus} x ${half.context.input.gpu}`),
-    facts(half.context.input)]),
-    table("A and B", ["", ...names], comparisonRows(both, [{ label: "A" }, { label: "B" }]), [false, true, true])),
+  const letters = ["A", "B"];
+  const { names } = differenceNames(one);
+  const differing = differingSettings(one.a.context.input, one.b.context.input);
+  const changed = (one.difference ?? []).filter((row) => Math.max(Math.abs(row.a_us), Math.abs(row.b_us)) > 1e-6);
+  return [section("A and B", null, both.map((half, i) => [el("h3", {}, `${letters[i]}: ${names[i]}`), facts(half.context.input)]),
+    table("A and B", ["", ...letters], comparisonRows(both, [{ label: "A" }, { label: "B" }]), [false, true, true])),
   total ? el("div", { class: "tiles" },
     tile({ name: "A, for a token on a GPU", value: seconds(total.a_us / 1e6), figure: "total.a_us" }),
     tile({ name: "B, for a token on a GPU", value: seconds(total.b_us / 1e6), figure: "total.b_us" }),
     tile({ name: "B − A", value: seconds(total.difference_us / 1e6), figure: "total.difference_us", lead: true })) : null,
-    one.difference?.length ? section("Where the two differ", "B less A, in time for a token on a GPU; the parts add up.",
-      signedRows([...one.difference].sort((a, b) => Math.abs(b.difference_us) - Math.abs(a.difference_us)).map((row) => ({ name: words(row.name), value: row.difference_us, text: seconds(row.difference_us / 1e6) })),
-        { label: "difference by part" }), differenceTable("difference by part", one.difference)) : null,
-    one.operators?.length ? section("By operator", null, differenceTable("difference by operator", one.operators)) : null,
-    section("Inputs", "Of both, as settled.", both.map((half, i) => el("details", {}, el("summary", {}, names[i]), pairs(flat(half.context.input))))),
-    noteSection(one)];
+  changed.length ? section("Where the two differ", "B less A, in time for a token on a GPU; the parts add up.",
+    signedRows([...changed].sort((a, b) => Math.abs(b.difference_us) - Math.abs(a.difference_us)).map((row) => ({ name: words(row.name), value: row.difference_us, text: seconds(row.difference_us / 1e6) })),
+      { label: "difference by part", more: "var(--bad)", less: "var(--good)" }),
+    legend([["B takes longer", "var(--bad)"], ["B is faster", "var(--good)"]]), differenceTable("difference by part", changed)) : null,
+  one.operators?.length ? section("By operator", null, differenceTable("difference by operator", one.operators)) : null,
+  differing.length ? section("Settings that differ", null, table("settings that differ", ["", ...letters], differing.map(([key, ...values]) => [key, ...values.map(plain)]), [false, false, false])) : null,
+  section("Inputs", "Of both, as settled.", both.map((half, i) => el("details", {}, el("summary", {}, letters[i]), pairs(flat(half.context.input))))),
+  noteSection(one)];
 }
 
 function constants(one) {
@@ -103,23 +129,49 @@ function comparisonRows(columns, relations) {
   ].filter(Boolean);
 }
 
+// Rows [name, ...cells] of which all columns that have a time say the same are told once, in a line. Many columns become rows.
+function comparisonTable(rows, columns, names) {
+  const said = (cell) => (typeof cell === "string" ? cell : cell.textContent);
+  const timed = columns.map((column) => column.step_time_s !== undefined);
+  const ofTimed = (row) => row.slice(1).filter((_, i) => timed[i]);
+  const alike = (row) => ofTimed(row).length > 1 && ofTimed(row).every((cell) => said(cell) === said(ofTimed(row)[0]))
+    && row.slice(1).every((cell, i) => timed[i] || said(cell) === "–" || said(cell) === said(ofTimed(row)[0]));
+  const shared = rows.filter(alike);
+  const own = rows.filter((row) => !alike(row));
+  const many = names.length > 5;
+  const heads = many ? ["", ...own.map(([name]) => name)] : ["", ...names];
+  const cells = many ? names.map((name, i) => [name, ...own.map((row) => row[i + 1])]) : own;
+  return [own.length ? table("comparison", heads, cells, [false, ...heads.slice(1).map(() => true)]) : null,
+    shared.length ? el("p", { class: "sub alike" }, timed.every(Boolean) ? "The same for all: " : "The same for all that have a time: ",
+      shared.map((row, i) => [i ? "; " : "", `${row[0]} `, ofTimed(row)[0]])) : null];
+}
+
+// The notes of all columns: what several say, once, behind the names of those that say it.
+function columnNotes(columns, label) {
+  const all = new Map();
+  columns.forEach((column, i) => (column.context?.notes ?? []).forEach((note) => all.set(note, [...(all.get(note) ?? []), label(i)])));
+  if (!all.size) return null;
+  return section("Notes", null, el("ul", { class: "plain" }, [...all].map(([note, names]) =>
+    el("li", {}, names.length === columns.length ? null : el("b", {}, `${names.join(", ")}: `), note))));
+}
+
 function comparison(one) {
   const relations = one.comparison ?? [];
   const { columns } = one;
-  const label = (i) => relations[i]?.label ?? columns[i].context?.input?.gpu ?? `column ${i + 1}`;
+  const label = (i) => page.charts?.labels?.[i] ?? relations[i]?.label ?? columns[i].context?.input?.gpu ?? `column ${i + 1}`;
   const priced = columns.map((column, i) => ({ column, i })).filter(({ column }) => column.step_time_s !== undefined);
   const cannot = columns.map((column, i) => ({ column, i })).filter(({ column }) => column.feasible === false);
   const capacities = page.charts?.capacity_bytes ?? [];
   const perToken = (i) => (relations[i]?.time_per_token_gpu_s ?? 0) / columns[i].step_time_s;
   const byToken = priced.some(({ i }) => Math.abs(perToken(i) / perToken(priced[0].i) - 1) > 1e-9);
   const share = (i) => (byToken ? perToken(i) : 1);
+  const ends = (column, end) => column.expected_error?.interval_80 && column.expected_error.interval_80[end] * column.tokens_per_second_per_gpu;
   return [
     section("Side by side", priced.length ? "The bar is the projection, the line what 80 % of the errors leave." : null,
       priced.length ? whiskerColumns(priced.map(({ column, i }) => ({ name: label(i), value: column.tokens_per_second_per_gpu,
-        low: column.expected_error?.interval_80 && column.expected_error.interval_80[0] * column.tokens_per_second_per_gpu,
-        high: column.expected_error?.interval_80 && column.expected_error.interval_80[1] * column.tokens_per_second_per_gpu,
-        text: rate(column.tokens_per_second_per_gpu), colour: palette(i), faint: column.feasible ? null : "cannot run" })), { label: "tokens/s/GPU of each column", axis: "tokens/s/GPU" }) : null,
-      table("comparison", ["", ...columns.map((_, i) => label(i))], comparisonRows(columns, relations), [false, ...columns.map(() => true)])),
+        low: ends(column, 0), high: ends(column, 1), text: rate(column.tokens_per_second_per_gpu), faint: column.feasible ? null : "cannot run" })),
+      { label: "tokens/s/GPU of each column", axis: "tokens/s/GPU" }) : null,
+      comparisonTable(comparisonRows(columns, relations), columns, columns.map((_, i) => label(i)))),
     cannot.length ? section("What cannot run", null, el("ul", { class: "plain" }, cannot.map(({ column, i }) =>
       el("li", {}, el("b", {}, `${label(i)}: `), (column.reasons ?? []).join("; "))))) : null,
     priced.length ? section("Where the time goes", byToken ? "Of one token on one GPU, since the steps differ in size." : "Each step in full.",
@@ -135,28 +187,39 @@ function comparison(one) {
           colour: "var(--faint)", text: gib(capacity) }] : [])], text: capacity ? `of ${gib(capacity)}` : gib(stage.total_bytes),
           over: capacity > 0 && sum(memoryParts(stage).map((part) => part.value)) > capacity };
       }), { label: "memory of each column" }), legend(memoryParts(priced[0].column.memory_by_stage[0]).map((part) => [part.name, part.colour]))) : null,
-    section("Inputs and notes", "Of each column, as settled.", columns.map((column, i) => el("details", {}, el("summary", {}, label(i)),
-      facts(column.context?.input), column.context?.input ? pairs(flat(column.context.input)) : null,
-      (column.context?.notes ?? []).length ? el("ul", { class: "plain" }, column.context.notes.map((note) => el("li", {}, note))) : null))),
+    columnNotes(columns, label),
+    section("Inputs", "Of each column, as settled.", columns.map((column, i) => el("details", {}, el("summary", {}, label(i)),
+      facts(column.context?.input), column.context?.input ? pairs(flat(column.context.input)) : null))),
   ];
+}
+
+function scheduleTable(rows) {
+  // How much memory is missing stands beside it, rank by rank in the report.
+  const refusal = (row) => (row.step_time_s === undefined ? (row.reasons ?? []).join("; ") : "does not fit");
+  const interval = (row) => (row.expected_error?.interval_80 && row.tokens_per_second_per_gpu
+    ? row.expected_error.interval_80.map((factor) => rate(factor * row.tokens_per_second_per_gpu)).join(" to ") : "–");
+  const measure = (name, key, show) => ({ name, key, number: true, text: (row) => (row[key] === undefined ? "–" : show(row[key])), value: (row) => row[key] ?? null });
+  const columns = [
+    { name: "schedule", text: (row) => row.schedule, value: (row) => row.schedule },
+    measure("vpp", "vpp", count), measure("step time", "step_time_s", seconds), measure("tokens/s/GPU", "tokens_per_second_per_gpu", rate),
+    { name: "80 % interval", number: true, text: interval },
+    measure("bubble", "bubble_share", percent), measure("in flight", "in_flight", figure), measure("peak memory", "peak_memory_bytes", gib),
+    { name: "verdict", title: "whether a GPU's memory holds it, or why there is no such schedule", wrap: true, value: (row) => Number(row.feasible), text: (row) => (row.feasible ? el("span", { class: "good" }, "can run")
+      : el("span", { class: "bad" }, refusal(row))) }];
+  return sortable({ label: "schedules", columns, rows, first: 40 }).element;
 }
 
 function schedules(one) {
   const rows = one.schedules ?? [];
-  const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((key) => rows.some((row) => row[key] !== null && typeof row[key] !== "object"));
-  const show = (key, value) => (value === undefined || value === null ? "–" : typeof value !== "number" ? plain(value)
-    : /_bytes$/.test(key) ? gib(value) : /_s$/.test(key) ? seconds(value) : key === "mfu" || /share|^bubble$/.test(key) ? percent(value) : figure(value));
-  const numeric = (key) => rows.some((row) => typeof row[key] === "number");
-  const columns = keys.map((key) => ({ name: words(key), key: numeric(key) ? key : null, number: numeric(key), text: (row) => show(key, row[key]),
-    value: (row) => row[key] ?? null }));
   const timed = rows.filter((row) => row.step_time_s !== undefined && row.bubble_share !== undefined);
   const split = (row) => [
-    { name: "work", value: row.step_time_s * (1 - row.bubble_share), colour: row.feasible ? "var(--c1)" : "var(--c7)", text: seconds(row.step_time_s * (1 - row.bubble_share)) },
-    { name: "bubble", value: row.step_time_s * row.bubble_share, colour: "var(--c2)", text: seconds(row.step_time_s * row.bubble_share) }];
-  return [facts(one.context?.input), timed.length ? section("Step time by schedule", "Of the slowest rank; grey where a GPU's memory does not hold it.",
-    stackedRows(timed.map((row) => ({ name: row.schedule, parts: split(row), text: seconds(row.step_time_s) })), { label: "step time of each schedule" }),
-    legend([["work", "var(--c1)"], ["pipeline bubble", "var(--c2)"]])) : null, section("Schedules", one.fastest_that_fits ? `The fastest that fits is ${one.fastest_that_fits}.` : null,
-    sortable({ label: "schedules", columns, rows, first: 40 }).element), noteSection(one), inputSection(one.context)];
+    { name: "computation and exposed communication", value: row.step_time_s * (1 - row.bubble_share), colour: "var(--busy)", text: seconds(row.step_time_s * (1 - row.bubble_share)) },
+    { name: "pipeline bubble", value: row.step_time_s * row.bubble_share, colour: "var(--bubble)", text: seconds(row.step_time_s * row.bubble_share) }];
+  return [facts(one.context?.input), timed.length ? section("Step time by schedule", "Of the slowest rank; red where a GPU's memory does not hold it.",
+    stackedRows(timed.map((row) => ({ name: row.schedule, parts: split(row), text: row.feasible ? seconds(row.step_time_s) : `${seconds(row.step_time_s)}, does not fit`, over: !row.feasible })),
+      { label: "step time of each schedule" }),
+    legend([["computation and exposed communication", "var(--busy)"], ["pipeline bubble", "var(--bubble)"]])) : null,
+  section("Schedules", one.fastest_that_fits ? `The fastest that fits is ${one.fastest_that_fits}.` : null, scheduleTable(rows)), noteSection(one), inputSection(one.context)];
 }
 
 function sweep(one) {
@@ -199,8 +262,9 @@ function traceTable(label, rows, calls = true) {
 function traceComparison(one) {
   const { step } = one;
   const both = (label, rows, name) => stackedRows(rows.flatMap((row) => [
-    { name: `${row[name]}, measured`, parts: [{ name: "measured", value: row.measured_s, colour: "var(--c2)", text: seconds(row.measured_s) }], text: seconds(row.measured_s) },
-    { name: "projected", parts: [{ name: "projected", value: row.projected_s, colour: "var(--c1)", text: seconds(row.projected_s) }], text: seconds(row.projected_s) }]), { label });
+    { name: String(row[name]), parts: [{ name: "measured", value: row.measured_s, colour: "var(--measured)", text: seconds(row.measured_s) }], text: seconds(row.measured_s) },
+    { name: "", parts: [{ name: "projected", value: row.projected_s, colour: "var(--projected)", text: seconds(row.projected_s) }], text: seconds(row.projected_s) }]), { label });
+  const key = legend([["measured", "var(--measured)"], ["projected", "var(--projected)"]]);
   const lists = [["Operators of both", one.operators], ["Only in the trace", one.only_in_trace], ["Only in the projection", one.only_in_projection], ["Without a shape", one.without_shape]];
   return [facts(one.context?.input), reasonSection(one),
     step ? el("div", { class: "tiles" },
@@ -209,8 +273,8 @@ function traceComparison(one) {
       tile({ name: "error", value: percent(step.error), figure: "step.error", lead: true, under: "projected / measured − 1" }),
       tile({ name: "matched", value: percent(one.matched_share), figure: "matched_share", under: "of the measured time of products, attention and collectives" })) : null,
     one.notes?.length ? section("Notes", null, el("ul", { class: "plain" }, one.notes.map((note) => el("li", {}, note)))) : null,
-    one.time ? section("Where the time goes", null, both("time, measured and projected", one.time, "name")) : null,
-    one.categories ? section("By category", null, both("categories, measured and projected", one.categories.slice(0, 12), "category"),
+    one.time ? section("Where the time goes", null, both("time, measured and projected", one.time, "name"), key) : null,
+    one.categories ? section("By category", null, both("categories, measured and projected", one.categories.slice(0, 12), "category"), key.cloneNode(true),
       traceTable("categories", one.categories, false)) : null,
     lists.filter(([, rows]) => rows?.length).map(([name, rows]) => section(name, null, traceTable(name, rows))),
     inputSection(one.context)];
@@ -220,12 +284,14 @@ function traceComparison(one) {
 function wordSection(shown) {
   const stands = (name) => new RegExp(`(^|[^\\w])${name.replace(/[^\w]/g, "\\$&")}($|[^\\w])`, /^[A-Z]/.test(name) ? "" : "i").test(shown);
   const used = (page.words ?? []).filter((word) => word.names.some(stands));
-  return used.length ? section("Words", null, el("details", { id: "words" }, el("summary", {}, `what ${used.length} words of this page mean`),
+  return used.length ? section("Words", null, el("details", { id: "words", class: "unfolds" }, el("summary", {}, `what ${used.length} words of this page mean`),
     el("dl", { class: "words" }, used.map((word) => [el("dt", {}, word.names[0]), el("dd", {}, word.means)])))) : null;
 }
 
 const kinds = { projection, schedules, explanation, difference, constants, comparison, sweep, trace_comparison: traceComparison, recommendation, accuracy, diagnosis };
 const program = report.context ?? {};
+if (page.kind === "difference") page.title = differenceNames(report).title;
+document.title = page.title;
 document.getElementById("page").append(
   el("header", {}, el("h1", {}, page.title)),
   ...[kinds[page.kind](report), makingSection(report, page, text)].flat(Infinity).filter(Boolean),

@@ -112,10 +112,10 @@ function scatter({ table, fronts, tip: describe, choose }) {
     axes(pen);
     pen.save();
     pen.beginPath(); pen.rect(left, top, ...inner()); pen.clip();
-    const tones = Array.from({ length: 10 }, (_, i) => colour(`--c${i + 1}`));
+    const tones = Array.from({ length: 8 }, (_, i) => colour(`--s${i + 1}`));
     pen.globalAlpha = state.plans.length > 2000 ? 0.45 : 0.7;
     for (const i of state.plans) {
-      pen.fillStyle = tones[state.colour ? state.colour.of(i) % 10 : 0];
+      pen.fillStyle = tones[state.colour ? state.colour.of(i) % 8 : 0];
       pen.beginPath(); pen.arc(px(number(state.x, i)), py(number(state.y, i)), 3, 0, 7); pen.fill();
     }
     pen.globalAlpha = 1;
@@ -156,14 +156,11 @@ function scatter({ table, fronts, tip: describe, choose }) {
   canvas.addEventListener("keydown", (event) => {
     if (keys[event.key] && !event.ctrlKey && !event.metaKey) { keys[event.key](); event.preventDefault(); }
   });
-  new ResizeObserver(() => {
-    const now = Math.floor(holder.clientWidth);
-    if (now > 0 && now !== width) {
-      width = now;
-      zoom.extent([[0, 0], inner()]).translateExtent([[0, 0], inner()]);
-      draw();
-    }
-  }).observe(holder);
+  onWidth(holder, (now) => {
+    width = now;
+    zoom.extent([[0, 0], inner()]).translateExtent([[0, 0], inner()]);
+    draw();
+  });
   onScheme(draw);
   return {
     element: holder, zoomIn: () => by(1.5), zoomOut: () => by(1 / 1.5), whole,
@@ -256,7 +253,7 @@ function planExplorer(packed, report) {
   const tone = select("colour by", ["one colour", ...filters.map((one) => one.name)], (at) => {
     const by = at === 0 ? null : filters[at - 1];
     plot.set({ colour: by ? { of: (i) => by.choices.indexOf(plans.value(by.key, i)) } : null });
-    key.replaceChildren(by ? legend(by.choices.map((one, i) => [`${by.name} ${plain(one)}`, palette(i)])) : "");
+    key.replaceChildren(by ? legend(by.choices.map((one, i) => [`${by.name} ${plain(one)}`, seriesColour(i)])) : "");
   });
   const button = (text, label, act) => el("button", { class: "button", type: "button", "aria-label": label, on: { click: act } }, text);
   const front = legend([["plans that no other beats in memory and speed", "var(--front)"]]);

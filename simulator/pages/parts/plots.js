@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Drawings that do not move, as SVG of the width that there is.
 
+// A drawing of this size, which shrinks with what holds it.
+const picture = (width, height, label, ...parts) => svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, parts);
+
 // One bar of parts: [{name, value, colour, text}].
 function strip(parts, label) {
   const whole = sum(parts.map((part) => part.value)) || 1;
@@ -15,31 +18,41 @@ function intervalLine(value, inner, outer) {
   const pad = (high - low) * 0.04 || 1;
   return responsive((width) => {
     const x = (at) => ((at - low + pad) / (high - low + 2 * pad)) * width;
-    return svg("svg", { width, height: 18, role: "img", "aria-label": `80 % between ${rate(inner[0] * value)} and ${rate(inner[1] * value)}` },
+    return picture(width, 18, `80 % between ${rate(inner[0] * value)} and ${rate(inner[1] * value)}`,
       svg("line", { x1: x(low), x2: x(high), y1: 9, y2: 9, stroke: "var(--accent)", "stroke-width": 2, opacity: 0.45 }),
       svg("rect", { x: x(inner[0] * value), width: x(inner[1] * value) - x(inner[0] * value), y: 5, height: 8, rx: 2, fill: "var(--accent)", opacity: 0.45 }),
       svg("line", { x1: x(value), x2: x(value), y1: 1, y2: 17, stroke: "var(--ink)", "stroke-width": 2 }));
   });
 }
 
+// Rows of bars: how much is left of the bars for their names, which stand above them where that would be too much; how far
+// rows are apart; and a name at the top `y` of its row.
+function barRows(width, names, thick) {
+  const longest = Math.max(...names.map((name) => name.length)) * 7.2 + 12;
+  const above = longest > Math.max(120, width * 0.3);
+  const left = above ? 0 : longest;
+  return { left, height: thick + (above ? 24 : 8), bar: above ? 18 : 3,
+    name: (text, y) => svg("text", above ? { x: 0, y: y + 13 } : { x: left - 8, y: y + 3 + thick / 2 + 4, "text-anchor": "end" }, text) };
+}
+
 // Bars from left to right, each of parts, under each other: rows [{name, parts, text, over}], `limit` a line across all; `over`
 // marks a row beyond what there is.
 function stackedRows(rows, { label, limit = null, limitName = "", whole = null }) {
   return responsive((width) => {
-    const left = Math.min(Math.max(...rows.map((row) => row.name.length)) * 7.2 + 12, width * 0.36);
+    const frame = barRows(width, rows.map((row) => row.name), 17);
+    const { left, height } = frame;
     const right = Math.max(...rows.map((row) => row.text.length)) * 6.9 + 16;
-    const height = 24;
     const most = whole ?? Math.max(limit ?? 0, ...rows.map((row) => sum(row.parts.map((part) => part.value))));
     const x = (value) => left + (value / most) * (width - left - right);
     const marks = rows.map((row, i) => {
       let at = 0;
-      const y = i * height + 4;
+      const y = i * height + frame.bar;
       return [
-        svg("text", { x: left - 8, y: y + 13, "text-anchor": "end" }, row.name),
+        frame.name(row.name, i * height),
         row.parts.filter((part) => part.value > 0).map((part) => {
           const from = x(at);
           at += part.value;
-          return svg("rect", { x: from, y, width: Math.max(x(at) - from, 0.5), height: height - 7, fill: part.colour },
+          return svg("rect", { x: from, y, width: Math.max(x(at) - from, 0.5), height: 17, fill: part.colour },
             svg("title", {}, `${row.name}, ${part.name}: ${part.text}`));
         }),
         svg("text", { x: width, y: y + 13, class: row.over ? null : "soft", style: row.over ? "fill:var(--bad)" : null, "text-anchor": "end" }, row.text),
@@ -48,57 +61,82 @@ function stackedRows(rows, { label, limit = null, limitName = "", whole = null }
     const bottom = rows.length * height + 4;
     const line = limit === null ? [] : [
       svg("line", { x1: x(limit), x2: x(limit), y1: 0, y2: bottom, stroke: "var(--bad)", "stroke-dasharray": "4 3" }),
-      svg("text", { x: x(limit), y: bottom + 14, "text-anchor": "end", fill: "var(--bad)", style: "fill:var(--bad)" }, limitName)];
-    return svg("svg", { width, height: bottom + (limit === null ? 2 : 20), role: "img", "aria-label": label }, marks, line);
+      svg("text", { x: x(limit), y: bottom + 14, "text-anchor": x(limit) - left > 8 * limitName.length ? "end" : "start", style: "fill:var(--bad)" }, limitName)];
+    return picture(width, bottom + (limit === null ? 2 : 20), label, marks, line);
   });
 }
 
-// Bars that start at zero in the middle: rows [{name, value, text}].
-function signedRows(rows, { label }) {
+// Bars that start at zero in the middle: rows [{name, value, text}]. `more` is the colour of what is above zero, `less` of
+// what is below.
+function signedRows(rows, { label, more, less }) {
   return responsive((width) => {
-    const left = Math.min(Math.max(...rows.map((row) => row.name.length)) * 7.2 + 12, width * 0.42);
+    const frame = barRows(width, rows.map((row) => row.name), 18);
+    const { left, height } = frame;
     const least = Math.min(0, ...rows.map((row) => row.value));
     const most = Math.max(1e-12, ...rows.map((row) => row.value));
-    const room = width - left - 76 - (least < 0 ? 10 : 0);
+    const room = width - left - 8 - Math.max(...rows.map((row) => row.text.length)) * 6.9 - (least < 0 ? 10 : 0);
     const x = (value) => left + ((value - least) / (most - least)) * room;
-    return svg("svg", { width, height: rows.length * 26 + 4, role: "img", "aria-label": label }, rows.map((row, i) => {
-      const y = i * 26 + 3;
+    return picture(width, rows.length * height + 4, label, rows.map((row, i) => {
+      const y = i * height + frame.bar;
       const from = Math.min(x(0), x(row.value));
       return [
-        svg("text", { x: left - 8, y: y + 14, "text-anchor": "end" }, row.name),
+        frame.name(row.name, i * height),
         svg("rect", { x: from, y, width: Math.max(Math.abs(x(row.value) - x(0)), 1), height: 18, rx: 2,
-          fill: row.value < 0 ? "var(--c2)" : "var(--c1)" }),
+          fill: row.value < 0 ? less : more }),
         svg("text", { x: Math.max(x(0), x(row.value)) + 6, y: y + 14, class: "soft" }, row.text)];
     }));
   });
 }
 
-// Columns with a value and the range around it: [{name, value, low, high, text, colour}].
+// Columns with a value and the range around it: [{name, value, low, high, text, faint}], or rows of them where names or
+// values would touch.
 function whiskerColumns(columns, { label, axis }) {
-  return responsive((width) => {
-    const [left, top, bottom, height] = [58, 22, 44, 260];
-    const most = Math.max(1e-12, ...columns.map((column) => column.high ?? column.value)) * 1.06;
-    const y = (value) => height - bottom - (value / most) * (height - top - bottom);
-    const slot = (width - left - 6) / columns.length;
-    const wide = Math.min(84, slot * 0.6);
-    const fits = Math.max(4, Math.floor(slot / 7));
-    return svg("svg", { width, height, role: "img", "aria-label": label },
-      ticks(0, most, 4).map((tick, _, all) => [
-        svg("line", { class: "grid", x1: left, x2: width, y1: y(tick), y2: y(tick) }),
-        svg("text", { class: "soft", x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, tickText(tick, all[1] - all[0]))]),
-      svg("text", { class: "soft", x: 0, y: 12 }, axis),
-      columns.map((column, i) => {
-        const middle = left + slot * (i + 0.5);
-        const name = column.name.length > fits ? `${column.name.slice(0, fits - 1)}…` : column.name;
-        return [
-          svg("rect", { x: middle - wide / 2, width: wide, y: y(column.value), height: height - bottom - y(column.value), rx: 2,
-            fill: column.colour, opacity: column.faint ? 0.35 : 1 }, svg("title", {}, `${column.name}: ${column.text}`)),
-          column.high ? svg("path", { d: `M${middle - 7} ${y(column.high)}h14m-7 0V${y(column.low)}m-7 0h14`, fill: "none",
-            stroke: "var(--ink)", "stroke-width": 1.4 }) : null,
-          svg("text", { x: middle, y: height - bottom + 18, "text-anchor": "middle" }, name, svg("title", {}, column.name)),
-          svg("text", { x: middle, y: height - bottom + 35, "text-anchor": "middle", class: "soft" }, column.faint ?? column.text)];
-      }));
-  });
+  const wide = 7.2 * Math.max(...columns.map((column) => Math.max(column.name.length, (column.faint ?? column.text).length))) + 10;
+  return responsive((width) => (wide * columns.length > width - 64 ? whiskerRows(columns, label, axis, width) : standingColumns(columns, label, axis, width)));
+}
+
+function whiskerRows(columns, label, axis, width) {
+  const frame = barRows(width, columns.map((column) => column.name), 18);
+  const { left, height } = frame;
+  const right = 7 * Math.max(...columns.map((column) => (column.faint ?? column.text).length)) + 10;
+  const most = Math.max(1e-12, ...columns.map((column) => column.high ?? column.value)) * 1.02;
+  const x = (value) => left + (value / most) * (width - left - right);
+  const bottom = columns.length * height + 4;
+  return picture(width, bottom + 34, label,
+    ticks(0, most, Math.max(2, Math.floor((width - left - right) / 90))).map((tick, _, all) => [
+      svg("line", { class: "grid", x1: x(tick), x2: x(tick), y1: 0, y2: bottom }),
+      svg("text", { class: "soft", x: x(tick), y: bottom + 14, "text-anchor": tick === 0 ? "start" : "middle" }, tickText(tick, all[1] - all[0]))]),
+    svg("text", { class: "soft", x: (left + width - right) / 2, y: bottom + 30, "text-anchor": "middle" }, axis),
+    columns.map((column, i) => {
+      const y = i * height + frame.bar;
+      return [frame.name(column.name, i * height),
+        svg("rect", { x: left, y, width: Math.max(x(column.value) - left, 1), height: 18, rx: 2, fill: "var(--projected)", opacity: column.faint ? 0.35 : 1 }),
+        column.high ? svg("path", { d: `M${x(column.low)} ${y + 4}v10m0 -5H${x(column.high)}m0 -5v10`, fill: "none", stroke: "var(--ink)", "stroke-width": 1.4 }) : null,
+        svg("text", { class: "soft", x: width, y: y + 13, "text-anchor": "end" }, column.faint ?? column.text)];
+    }));
+}
+
+function standingColumns(columns, label, axis, width) {
+  const [left, top, bottom, height] = [58, 22, 44, 260];
+  const most = Math.max(1e-12, ...columns.map((column) => column.high ?? column.value)) * 1.06;
+  const y = (value) => height - bottom - (value / most) * (height - top - bottom);
+  const slot = (width - left - 6) / columns.length;
+  const wide = Math.min(84, slot * 0.6);
+  return picture(width, height, label,
+    ticks(0, most, 5).map((tick, _, all) => [
+      svg("line", { class: "grid", x1: left, x2: width, y1: y(tick), y2: y(tick) }),
+      svg("text", { class: "soft", x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, tickText(tick, all[1] - all[0]))]),
+    svg("text", { class: "soft", x: 0, y: 12 }, axis),
+    columns.map((column, i) => {
+      const middle = left + slot * (i + 0.5);
+      return [
+        svg("rect", { x: middle - wide / 2, width: wide, y: y(column.value), height: height - bottom - y(column.value), rx: 2,
+          fill: "var(--projected)", opacity: column.faint ? 0.35 : 1 }, svg("title", {}, `${column.name}: ${column.text}`)),
+        column.high ? svg("path", { d: `M${middle - 7} ${y(column.high)}h14m-7 0V${y(column.low)}m-7 0h14`, fill: "none",
+          stroke: "var(--ink)", "stroke-width": 1.4 }) : null,
+        svg("text", { x: middle, y: height - bottom + 18, "text-anchor": "middle" }, column.name),
+        svg("text", { x: middle, y: height - bottom + 35, "text-anchor": "middle", class: "soft" }, column.faint ?? column.text)];
+    }));
 }
 
 // Names of marks from left to right; one that would touch the one before it is left out.
@@ -115,7 +153,7 @@ function markNames(width) {
 
 // Both axes in powers of ten. `points` [{x, y, size, colour, title, lines}], `roofs` [{name, peak}], `slope` bytes/s.
 function roofline({ points, roofs, slope, label: about }) {
-  return responsive((width) => {
+  return pointed((width) => {
     const [left, top, bottom, height] = [56, 16, 44, Math.max(280, Math.min(400, width * 0.5))];
     const peak = Math.max(...roofs.map((roof) => roof.peak));
     const knee = peak / slope;
@@ -145,10 +183,10 @@ function roofline({ points, roofs, slope, label: about }) {
     const start = Math.max(10 ** x0, 10 ** y0 / slope);
     const nodes = points.map((point) => {
       const radius = 3.5 + 9 * Math.sqrt(point.size / most);
-      return [svg("circle", { cx: x(point.x), cy: y(point.y), r: radius, fill: point.colour, "fill-opacity": 0.6, stroke: point.colour },
-        svg("title", {}, [point.title, ...point.lines].join("\n"))), label(point, radius)];
+      return { element: svg("circle", { cx: x(point.x), cy: y(point.y), r: radius, fill: point.colour, "fill-opacity": 0.6, stroke: point.colour }),
+        x: x(point.x), y: y(point.y), title: point.title, lines: point.lines, name: label(point, radius) };
     });
-    return svg("svg", { width, height, role: "img", "aria-label": about },
+    const drawing = picture(width, height, about,
       powerMarks(y0, y1).map((tick) => [
         svg("line", { class: "grid", x1: left, x2: width, y1: y(tick), y2: y(tick) }),
         svg("text", { class: "soft", x: left - 6, y: y(tick) + 4, "text-anchor": "end" }, tickText(tick, tick))]),
@@ -161,6 +199,7 @@ function roofline({ points, roofs, slope, label: about }) {
         svg("path", { d: `M${x(start)} ${y(start * slope)}L${x(roof.peak / slope)} ${y(roof.peak)}H${width - 4}`, fill: "none",
           stroke: "var(--ink)", "stroke-width": 1.6 }),
         svg("text", { x: width - 8, y: y(roof.peak) - 6, "text-anchor": "end" }, `${roof.name} ${si(roof.peak, "FLOP/s")}`)]),
-      nodes);
+      nodes.map((node) => [node.element, node.name]));
+    return { drawing, marks: nodes };
   });
 }

@@ -47,7 +47,7 @@ function answerTable(answers) {
 
 // Days to the right in powers of ten, cost upwards: points [{days, cost, colour, within, answer, title, lines}].
 function runPlot({ points, front, limits, axis }) {
-  return responsive((width) => {
+  return pointed((width) => {
     const [left, top, right, bottom, height] = [66, 22, 14, 44, Math.max(280, Math.min(400, width * 0.5))];
     const days = points.map((point) => point.days);
     const costs = points.map((point) => point.cost);
@@ -59,7 +59,13 @@ function runPlot({ points, front, limits, axis }) {
     const inside = (at, from, to) => at >= from && at <= to;
     const up = ticks(y0, y1, 5);
     const spaced = markNames(width);
-    return svg("svg", { width, height, role: "img", "aria-label": "days and cost of every number of GPUs" },
+    const marks = points.map((point) => ({ x: x(point.days), y: y(point.cost), title: point.title, lines: point.lines, name: count(point.gpus),
+      element: svg("g", {},
+        svg("circle", { cx: x(point.days), cy: y(point.cost), r: 16, fill: "transparent" }),
+        svg("circle", { cx: x(point.days), cy: y(point.cost), r: point.answer ? 7 : 5, fill: point.colour, "fill-opacity": point.within ? 0.85 : 0.25,
+          stroke: point.answer ? "var(--ink)" : point.colour, "stroke-width": point.answer ? 2 : 1 })) }))
+      .sort((a, b) => a.x - b.x);
+    const drawing = picture(width, height, "days and cost of every number of GPUs",
       up.map((tick) => [
         svg("line", { class: "grid", x1: left, x2: width - right, y1: y(tick), y2: y(tick) }),
         svg("text", { class: "soft", x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, tickText(tick, up[1] - up[0]))]),
@@ -76,15 +82,50 @@ function runPlot({ points, front, limits, axis }) {
         svg("text", { x: left + 6, y: y(limits.budget) - 5, style: "fill:var(--bad)" }, `at most ${large(limits.budget)}`)] : null,
       front.length > 1 ? svg("path", { d: front.map((point, i) => `${i ? "L" : "M"}${x(point.days)} ${y(point.cost)}`).join(""), fill: "none",
         stroke: "var(--front)", "stroke-width": 1.6 }) : null,
-      points.map((point) => svg("circle", { cx: x(point.days), cy: y(point.cost), r: point.answer ? 7 : 5, fill: point.colour,
-        "fill-opacity": point.within ? 0.85 : 0.25, stroke: point.answer ? "var(--ink)" : point.colour, "stroke-width": point.answer ? 2 : 1 },
-      svg("title", {}, [point.title, ...point.lines].join("\n")))));
+      marks.map((mark) => mark.element), gpuNumbers(marks, width - right));
+    return { drawing, marks };
+  });
+}
+
+// The number of GPUs above each mark, or below it where another name or mark stands there; none where both places are taken.
+function gpuNumbers(marks, width) {
+  const named = [];
+  return marks.map((mark) => {
+    const half = 3.6 * mark.name.length;
+    const at = Math.min(mark.x, width - half);
+    const free = (y) => named.every((other) => Math.abs(other.y - y) > 12 || Math.abs(other.at - at) > other.half + half + 2)
+      && marks.every((other) => other === mark || Math.abs(other.y - (y - 4)) > 12 || Math.abs(other.x - at) > half + 8);
+    const y = [mark.y - 11, mark.y + 20].find(free);
+    if (y === undefined) return null;
+    named.push({ y, at, half });
+    return svg("text", { class: "soft", x: at, y, "text-anchor": "middle" }, mark.name);
   });
 }
 
 function withinLimits(run, limits) {
   return run.days <= (limits.days ?? Infinity) && run.gpus <= (limits.gpus ?? Infinity)
     && (limits.budget === undefined || (run.price !== undefined && run.price <= limits.budget));
+}
+
+// The plan of each answer, and what all of them assume.
+function planSection(answers) {
+  if (!answers.length) return null;
+  const assumed = new Map();
+  for (const { gpu, one: run } of answers) {
+    for (const line of run.assumptions ?? []) assumed.set(line, [...(assumed.get(line) ?? []), `${count(run.gpus)} x ${gpu}`]);
+  }
+  const shared = [...assumed].filter(([, names]) => names.length > 1 || answers.length === 1);
+  const owners = (names) => (names.length === answers.length ? "" : `${[...new Set(names)].join(", ")}: `);
+  const own = (run) => (run.assumptions ?? []).filter((line) => !shared.some(([known]) => known === line));
+  return [shared.length ? section("Assumptions", null, el("ul", { class: "plain" },
+    shared.sort((a, b) => b[1].length - a[1].length).map(([line, names]) => el("li", {}, owners(names), line)))) : null,
+    section("Plans", "Settings as --set takes them.", answers.map(({ gpu, path, names, one: run }) =>
+      el("details", { class: "unfolds" }, el("summary", {}, `${count(run.gpus)} x ${gpu}: ${names.join(", ")}`),
+        el("p", {}, `${run.plan}; ${provenText(run)}: ${count(run.searched.priced)} of ${count(run.searched.plans)} priced. Step `,
+          figured(path, "step_time_s", seconds(run.step_time_s)), ", MFU ", figured(path, "mfu", percent(run.mfu)), ", ",
+          figured(path, "peak_memory_bytes", gib(run.peak_memory_bytes)), ", ", figured(path, "power_w", `${thin(run.power_w, 0)} W`), " a GPU."),
+        el("pre", {}, Object.entries(run.settings).map(([key, value]) => `--set ${key}=${value}`).join(" ")),
+        own(run).length ? el("ul", { class: "plain" }, own(run).map((line) => el("li", {}, line))) : null)))];
 }
 
 function searchedSections(one, answers) {
@@ -114,11 +155,12 @@ function searchedSections(one, answers) {
   ];
   return [
     drawn.length ? section(key === "price" ? "Days and price" : "Days and GPU-hours",
-      "Each number of GPUs with its best plan; pointing at it shows its figures. A ring marks an answer, what is pale is beyond a limit.",
-      runPlot({ front, limits: key === "price" ? one.limits : { days: one.limits.days }, axis, points: drawn.map((row) => ({ days: row.days, cost: row[key],
-        colour: palette(gpus.indexOf(row.gpu)), within: withinLimits(row, one.limits), answer: isAnswer(row), title: `${count(row.gpus)} x ${row.gpu}`,
+      "Each number of GPUs with its best plan; a touch, the pointer or the arrow keys show its figures. A ring marks an answer, what is pale is beyond a limit.",
+      runPlot({ front, limits: key === "price" ? one.limits : { days: one.limits.days }, axis, points: drawn.map((row) => ({ days: row.days, cost: row[key], gpus: row.gpus,
+        colour: seriesColour(gpus.indexOf(row.gpu)), within: withinLimits(row, one.limits), answer: isAnswer(row), title: `${count(row.gpus)} x ${row.gpu}`,
         lines: [`${daysText(row.days)} days, ${priceText(row)}`, `${large(row.gpu_hours)} GPU-hours`, row.plan ?? ""] })) }),
-      legend([...gpus.map((gpu, i) => [gpu, palette(i)]), ...(front.length ? [["none other is both faster and cheaper", "var(--front)"]] : [])])) : null,
+      legend([...gpus.map((gpu, i) => [gpu, seriesColour(i)]), ...(front.length ? [["none other is both faster and cheaper", "var(--front)"]] : [])])) : null,
+    planSection(answers),
     section("All that was tried", "A heading sorts.", sortable({ label: "numbers of GPUs", columns, rows: one.searched, first: 40, mark: (row) => (isAnswer(row) ? "front" : null) }).element),
   ];
 }
@@ -127,21 +169,19 @@ function recommendation(one) {
   const answers = one.answers.flatMap(answersOf);
   const none = one.answers.filter((answer) => answer.emptied_by);
   const { days, budget, gpus } = one.limits ?? {};
+  const { model, training = {} } = one.context?.input ?? {};
+  const sets = [...new Set(one.answers.map((answer) => answer.software).filter(Boolean))];
+  const work = [["model", model], ["format", training.dtype], ["sequence", training.sequence_length && count(training.sequence_length)],
+    ["global batch", training.global_batch_size && count(training.global_batch_size)],
+    ["software", sets.length > 1 ? one.answers.map((answer) => `${answer.software} on ${answer.gpu}`).join(", ") : sets[0]]].filter(([, value]) => value);
   const limits = [days ? ["at most", `${figure(days)} days`] : null, budget ? ["at most", `${large(budget)} ${answers[0]?.one.currency ?? ""}`] : null,
     gpus ? ["at most", `${count(gpus)} GPUs of a kind`] : null, answers.length ? ["tokens", large(answers[0].one.tokens)] : null].filter(Boolean);
   return [
-    limits.length ? el("ul", { class: "facts" }, limits.map(([name, value]) => el("li", {}, el("b", {}, name), value))) : null,
+    limits.length + work.length ? el("ul", { class: "facts" }, [...work, ...limits].map(([name, value]) => el("li", {}, el("b", {}, name), value))) : null,
     el("p", {}, one.headline), answerTiles(one),
     answers.length ? section("Answers", "Of each GPU; the plan of each is below.", answerTable(answers)) : null,
     none.length ? section("GPUs without an answer", null, none.map((answer) => [el("h3", {}, answer.gpu),
       table(`why ${answer.gpu} has no answer`, ["reason", "numbers of GPUs"], Object.entries(answer.emptied_by).map(([reason, times]) => [reason, count(times)]), [false, true])])) : null,
     searchedSections({ limits: {}, ...one }, answers),
-    answers.length ? section("Plans and assumptions", "Settings as --set takes them.", answers.map(({ gpu, path, names, one: run }) =>
-      el("details", {}, el("summary", {}, `${count(run.gpus)} x ${gpu}: ${names.join(", ")}`),
-        el("p", {}, `${run.plan}; ${provenText(run)}: ${count(run.searched.priced)} of ${count(run.searched.plans)} priced. Step `,
-          figured(path, "step_time_s", seconds(run.step_time_s)), ", MFU ", figured(path, "mfu", percent(run.mfu)), ", ",
-          figured(path, "peak_memory_bytes", gib(run.peak_memory_bytes)), ", ", figured(path, "power_w", `${thin(run.power_w, 0)} W`), " a GPU."),
-        el("pre", {}, Object.entries(run.settings).map(([key, value]) => `--set ${key}=${value}`).join(" ")),
-        el("ul", { class: "plain" }, (run.assumptions ?? []).map((assumption) => el("li", {}, assumption)))))) : null,
   ];
 }

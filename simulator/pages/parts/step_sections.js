@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sections about one step.
-const timeColours = {
-  compute_s: "var(--c1)", tp_communication_s: "var(--c2)", ep_communication_s: "var(--c3)", cp_communication_s: "var(--c4)",
-  dp_communication_s: "var(--c5)", pp_communication_s: "var(--c6)", pipeline_bubble_s: "var(--c7)", optimizer_s: "var(--c8)",
-  host_s: "var(--c9)",
-};
-const memoryColours = {
-  parameters_bytes: "var(--c1)", gradients_bytes: "var(--c2)", optimizer_bytes: "var(--c3)", activations_bytes: "var(--c4)",
-  buffers_bytes: "var(--c5)",
-};
-
 const timeParts = (time) => Object.entries(time).map(([key, value]) =>
-  ({ key, name: words(key), value, colour: timeColours[key] ?? "var(--c10)", text: seconds(value) }));
+  ({ key, name: words(key), value, colour: timeColours[key] ?? "var(--other)", text: seconds(value) }));
 
 function memoryParts(stage) {
-  const parts = Object.keys(memoryColours).filter((key) => key in stage)
-    .map((key) => ({ key, name: words(key), value: stage[key], colour: memoryColours[key], text: gib(stage[key]) }));
-  if (stage.outside_bytes) {
-    parts.push({ key: "outside_bytes", name: "driver, communicators", value: stage.outside_bytes, colour: "var(--c7)",
-      text: gib(stage.outside_bytes) });
-  }
-  return parts;
+  const names = { optimizer_bytes: "optimizer states", outside_bytes: "driver, communicators" };
+  return Object.keys(memoryColours).filter((key) => key in stage && (key !== "outside_bytes" || stage[key]))
+    .map((key) => ({ key, name: names[key] ?? words(key), value: stage[key], colour: memoryColours[key], text: gib(stage[key]) }));
 }
 
 function reasonSection(report) {
   if (report.feasible !== false || !report.reasons?.length) return null;
   const fit = report.nearest_fit;
+  const settings = (changes) => Object.entries(changes).map(([key, value]) => `--set '${key}=${value}'`).join(" ");
+  const remedies = (report.savings ?? []).map((one) =>
+    el("li", {}, `${gib(one.peak_memory_bytes)} at peak, ${rate(one.tokens_per_second_per_gpu)} tokens/s/GPU: `, el("code", {}, settings(one.changes))));
   const lines = [...report.reasons];
   if (fit?.changes) {
     const changes = Object.entries(fit.changes).map(([key, value]) => `${key} ${value}`).join(" and ");
@@ -33,7 +22,9 @@ function reasonSection(report) {
   } else if (fit?.fewest_gpus) {
     lines.push(`No plan near it fits; the fewest GPUs found with one that does are ${fit.fewest_gpus}.`);
   }
-  const list = section("This plan cannot run", null, el("ul", { class: "plain" }, lines.map((line) => el("li", {}, line))));
+  const list = section("This plan cannot run", null, el("ul", { class: "plain" }, lines.map((line) => el("li", {}, line))),
+    remedies.length ? [el("h3", {}, "What saves memory"), el("ul", { class: "plain" }, remedies)] : null,
+    report.step_time_s === undefined ? null : el("p", { class: "soft" }, "The figures below are those of a GPU with enough memory."));
   list.classList.add("reasons");
   return list;
 }
@@ -66,7 +57,7 @@ function headline(report, capacity) {
   if (report.tokens_per_second_per_gpu === undefined) return null;
   const run = report.training_run;
   const ends = (interval, text) => (interval ? `80 %: ${text(interval[0])} to ${text(interval[1])}` : null);
-  return el("div", { class: "tiles" },
+  return el("div", { class: report.feasible === false ? "tiles unreal" : "tiles" },
     rateTile(report),
     tile({ name: "step time", value: seconds(report.step_time_s), figure: "step_time_s",
       under: `at ${thin(report.clock_mhz, 0)} MHz, ${thin(report.power_w, 0)} W a GPU` }),
@@ -92,10 +83,24 @@ function timeSection(report, step) {
       [["step", seconds(step), "100.0 %"]]));
 }
 
+// Where all GPUs hold the same: one bar of what a GPU has, and a table as that of the time.
+function loneMemorySection(stage, capacity) {
+  const parts = memoryParts(stage);
+  const used = sum(parts.map((part) => part.value));
+  const free = capacity > used ? [{ name: "free", value: capacity - used, colour: "var(--faint)", text: gib(capacity - used) }] : [];
+  const share = (value) => (capacity ? percent(value / capacity) : "–");
+  const totals = [["all", gib(used), share(used)], stage.reserved_bytes ? ["reserved by the allocator", gib(stage.reserved_bytes), share(stage.reserved_bytes)] : null];
+  return section("Memory of every GPU", `At its peak${stage.peak_moment ? `, in ${stage.peak_moment}` : ""}${capacity ? `; the bar is the ${gib(capacity)} of a GPU${capacity < used ? " and what is missing" : ""}` : ""}.`,
+    strip([...parts, ...free], "memory of a GPU by what it holds"),
+    table("memory of a GPU", ["part", "memory", "of the GPU"], parts.map((part) => [[swatch(part.colour), part.name],
+      el("span", { "data-figure": `memory_by_stage.0.${part.key}` }, part.text), share(part.value)]), [false, true, true], totals.filter(Boolean)));
+}
+
 function memorySection(report, capacity) {
   const stages = report.memory_by_stage ?? [];
   if (!stages.length) return null;
-  const rows = stages.map((stage) => ({ name: stages.length > 1 ? `rank ${stage.rank}` : "every GPU", parts: memoryParts(stage),
+  if (stages.length === 1) return loneMemorySection(stages[0], capacity);
+  const rows = stages.map((stage) => ({ name: `rank ${stage.rank}`, parts: memoryParts(stage),
     text: gib(sum(memoryParts(stage).map((part) => part.value))) }));
   const kinds = [...memoryParts(stages[0])].map((part) => part.key);
   const cells = stages.map((stage) => [`rank ${stage.rank}`, ...kinds.map((key) => thin((stage[key] ?? 0) / 2 ** 30, 2)),
@@ -105,7 +110,7 @@ function memorySection(report, capacity) {
     stackedRows(rows, { label: "memory of each pipeline rank", limit: capacity ?? null,
       limitName: capacity ? gib(capacity) : "" }),
     legend(memoryParts(stages[0]).map((part) => [part.name, part.colour])),
-    el("details", {}, el("summary", {}, "Figures in GiB"),
+    el("details", { class: "unfolds" }, el("summary", {}, "Figures in GiB"),
       table("memory in GiB", ["", ...kinds.map((key) => (key === "outside_bytes" ? "outside" : words(key))), "allocated", "reserved", "peak in", "verdict"],
         cells, [false, ...kinds.map(() => true), true, true, false, false])));
 }
@@ -166,24 +171,26 @@ function operatorSections(operators, chart) {
   const points = (chart?.operators ?? []).map(({ operator, flops, bytes }) => ({ op: operators[operator], flops, bytes }))
     .filter(({ op }) => op.time_s > 0);
   const tones = [...new Set(points.map(({ op }) => op.category ?? op.kind))];
+  const tone = (name) => categoryColours[name] ?? seriesColour(tones.indexOf(name));
   const roof = points.length && chart.peaks.length ? section("Roofline of the operators",
-    `At the step's clock, ${thin(chart.clock_mhz, 0)} MHz. A point's area is its time in the step; pointing at it shows its figures.`,
+    `At the step's clock, ${thin(chart.clock_mhz, 0)} MHz. A point's area is its time in the step; a touch, the pointer or the arrow keys show its figures.`,
     roofline({ label: "roofline of the operators", slope: chart.memory_bytes_per_s,
       roofs: chart.peaks.map((peak) => ({ name: peak.dtype, peak: peak.flop_per_s })),
       points: points.sort((a, b) => b.op.total_time_s - a.op.total_time_s).map(({ op, flops, bytes }) => ({
-        x: flops / bytes, y: flops / op.time_s, size: op.total_time_s, colour: palette(tones.indexOf(op.category ?? op.kind)),
+        x: flops / bytes, y: flops / op.time_s, size: op.total_time_s, colour: tone(op.category ?? op.kind),
         name: op.name, title: `${op.name}, ${op.pass}`, lines: [si(flops / op.time_s, "FLOP/s"), `${figure(flops / bytes)} FLOP a byte`,
           `${seconds(op.total_time_s)} in a step`, `bound by ${op.bound}`] })) }),
-    legend(tones.map((name, i) => [name, palette(i)]))) : null;
+    legend(tones.map((name) => [name, tone(name)]))) : null;
   return [roof, section("Operators", "Of the slowest pipeline rank, communication before anything hides it.", operatorTable(operators))];
 }
 
 function boundSection(limits) {
   if (!limits?.length) return null;
-  const parts = limits.map((limit, i) => ({ name: limit.limit, value: limit.time_s, colour: palette(i), text: seconds(limit.time_s) }));
+  const tone = (limit) => limitColours[limit.limit] ?? "var(--other)";
+  const parts = limits.map((limit) => ({ name: limit.limit, value: limit.time_s, colour: tone(limit), text: seconds(limit.time_s) }));
   return section("What bounds the step", null, strip(parts, "time of a step by what bounds it"),
     table("what bounds the step", ["bound by", "time", "of the step"],
-      limits.map((limit, i) => [[swatch(palette(i)), limit.limit], seconds(limit.time_s), percent(limit.share)]), [false, true, true]));
+      limits.map((limit) => [[swatch(tone(limit)), limit.limit], seconds(limit.time_s), percent(limit.share)]), [false, true, true]));
 }
 
 function sensitivitySection(sensitivities) {
@@ -192,14 +199,12 @@ function sensitivitySection(sensitivities) {
   const factor = rows[0][1].factor;
   return section(`What ${percent(factor - 1, 0)} more would buy`, "Change of tokens/s/GPU with more of one resource and all else equal.",
     signedRows(rows.map(([key, one]) => ({ name: words(key), value: one.change_percent,
-      text: `${one.change_percent >= 0 ? "+" : "−"}${thin(Math.abs(one.change_percent), 3)} %` })), { label: "sensitivities" }));
+      text: `${one.change_percent >= 0 ? "+" : "−"}${thin(Math.abs(one.change_percent), 3)} %` })), { label: "sensitivities", more: "var(--good)", less: "var(--bad)" }));
 }
-
-const provenanceTones = { measured: "var(--good)", fitted: "var(--c1)", derived: "var(--c3)", specified: "var(--c4)", assumed: "var(--c2)" };
 
 function provenanceSection(shares) {
   if (!shares) return null;
-  const parts = Object.entries(shares).map(([name, value]) => ({ name, value, colour: provenanceTones[name] ?? "var(--c10)", text: percent(value) }));
+  const parts = Object.entries(shares).map(([name, value]) => ({ name, value, colour: provenanceColours[name] ?? "var(--other)", text: percent(value) }));
   return section("What the time rests on", "How the constants came about that the predicted time follows from.",
     strip(parts, "share of the time by provenance of constants"),
     table("provenance", ["constants", "share of the time"], parts.map((part) => [[swatch(part.colour), part.name], part.text]), [false, true]));

@@ -2,15 +2,18 @@
 // A table whose columns sort it, by pointer and by keyboard.
 //
 // A column is {name, text(row), value(row), number, title, key, wrap}: `text` is what stands there, `value` what sorts;
-// a column without `value` does not sort. `mark(row)` gives the class of a row.
+// a column without `value` does not sort. `mark(row)` gives the class of a row. On a phone each row is a card of its cells,
+// each behind the name of its column; the roles say that it is a table all the same.
+const tableClass = (columns) => [columns > 3 ? "cards" : "", columns > 8 ? "dense" : "", columns > 14 ? "packed" : ""].join(" ").trim() || null;
+
 function sortable({ label, columns, rows, first = 50, sort = null, mark = null, total = null, choose = null }) {
   let order = sort;
   let shown = first;
   let listed = rows;
-  const body = el("tbody", {});
+  const body = el("tbody", { role: "rowgroup" });
   const more = el("button", { class: "button", type: "button", on: { click: () => { shown += 200; draw(); } } });
   const heads = columns.map((column, i) => {
-    const head = el("th", { scope: "col", class: column.number ? "number" : null, title: column.title });
+    const head = el("th", { scope: "col", role: "columnheader", class: column.number ? "number" : null, title: column.title });
     head.append(column.value
       ? el("button", { type: "button", on: { click: () => turn(i) } }, column.name)
       : document.createTextNode(column.name));
@@ -34,7 +37,7 @@ function sortable({ label, columns, rows, first = 50, sort = null, mark = null, 
   }
 
   const cell = (column, row) => el("td", {
-    class: column.number ? "number" : column.wrap ? "wrap" : null, "data-figure": column.key ?? null,
+    role: "cell", class: column.number ? "number" : column.wrap ? "wrap" : null, "data-figure": column.key ?? null, "data-name": column.name,
   }, column.text(row));
 
   function draw() {
@@ -44,7 +47,7 @@ function sortable({ label, columns, rows, first = 50, sort = null, mark = null, 
     });
     const all = sorted();
     body.replaceChildren(...all.slice(0, shown).map((row) => {
-      const line = el("tr", { class: mark?.(row) }, columns.map((column) => cell(column, row)));
+      const line = el("tr", { role: "row", class: mark?.(row) }, columns.map((column) => cell(column, row)));
       if (choose) line.addEventListener("click", () => choose(row));
       return line;
     }));
@@ -53,7 +56,8 @@ function sortable({ label, columns, rows, first = 50, sort = null, mark = null, 
     more.textContent = `Show more of ${count(all.length)}`;
   }
   draw();
-  const table = el("table", { "aria-label": label }, el("thead", {}, el("tr", {}, heads)), body);
+  const table = el("table", { role: "table", "aria-label": label, class: tableClass(columns.length) },
+    el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, heads)), body);
   const scroll = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
   return {
     element: el("div", {}, scroll, more),
@@ -65,11 +69,11 @@ function sortable({ label, columns, rows, first = 50, sort = null, mark = null, 
 
 // A table of rows of cells as they are; the first cell of a row is its name. `numbers`: whether a column holds numbers.
 function table(label, heads, rows, numbers, totals = []) {
-  const line = (cells, kind) => el("tr", { class: kind }, cells.map((one, i) =>
-    el(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, class: numbers[i] ? "number" : null }, one)));
+  const line = (cells, kind) => el("tr", { role: "row", class: kind }, cells.map((one, i) =>
+    el(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, role: i === 0 ? "rowheader" : "cell", class: numbers[i] ? "number" : null, "data-name": i === 0 ? null : heads?.[i] }, one)));
   return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
-    el("table", { "aria-label": label },
-      heads ? el("thead", {}, el("tr", {}, heads.map((head, i) =>
-        el("th", { scope: "col", class: numbers[i] ? "number" : null }, head)))) : null,
-      el("tbody", {}, rows.map((cells) => line(cells, null)), totals.map((cells) => line(cells, "total")))));
+    el("table", { role: "table", "aria-label": label, class: tableClass(heads?.length ?? 0) },
+      heads ? el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, heads.map((head, i) =>
+        el("th", { scope: "col", role: "columnheader", class: numbers[i] ? "number" : null }, head)))) : null,
+      el("tbody", { role: "rowgroup" }, rows.map((cells) => line(cells, null)), totals.map((cells) => line(cells, "total")))));
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pipeline of a step: a line for each rank, a block for each pass. Drag, pinch, Ctrl and wheel, buttons and keys move
 // and zoom it.
-const partColours = ["--c1", "--c2", "--c5", "--c8", "--c4", "--c3"];
-
 function pipelineTimeline(chart) {
   const used = [...new Set(chart.rows.map((row) => row[1]))].sort((a, b) => a - b);
   const step = chart.step_s * 1e6;
@@ -25,7 +23,7 @@ function pipelineTimeline(chart) {
     pen.beginPath();
     pen.rect(left, 0, width - left, height);
     pen.clip();
-    const colours = partColours.map(colour);
+    const colours = chart.parts.map((part) => colour(passColours[part] ?? "--other"));
     const label = colour("--card");
     pen.font = "11px system-ui, sans-serif";
     for (const [rank, part, micro, , start, end] of chart.rows) {
@@ -104,19 +102,16 @@ function pipelineTimeline(chart) {
       `rank ${rank}${stage >= 0 ? `, stage ${stage}` : ""}`, `${seconds((end - start) / 1e6)}, from ${seconds(start / 1e6)}`]);
   });
   canvas.addEventListener("mouseleave", tip.hide);
-  new ResizeObserver(() => {
-    const now = Math.floor(holder.clientWidth);
-    if (now > 0 && now !== width) {
-      width = now;
-      const extent = [[0, 0], [width - left, height]];
-      zoom.extent(extent).translateExtent([[0, -Infinity], [width - left, Infinity]]);
-      draw();
-    }
-  }).observe(holder);
+  onWidth(holder, (now) => {
+    width = now;
+    const extent = [[0, 0], [width - left, height]];
+    zoom.extent(extent).translateExtent([[0, -Infinity], [width - left, Infinity]]);
+    draw();
+  });
   onScheme(draw);
   const button = (text, name, act) => el("button", { class: "button", type: "button", "aria-label": name, on: { click: act } }, text);
   return el("div", {},
     el("div", { class: "controls" }, button("+", "zoom in", () => by(1.6)), button("−", "zoom out", () => by(1 / 1.6)),
       button("◀", "earlier", () => move(0.15)), button("▶", "later", () => move(-0.15)), button("whole step", "show the whole step", whole)),
-    holder, legend(used.map((part) => [chart.parts[part], `var(${partColours[part]})`])));
+    holder, legend(used.map((part) => [chart.parts[part], `var(${passColours[chart.parts[part]] ?? "--other"})`])));
 }

@@ -187,9 +187,15 @@ class Comparison {
   std::vector<ComparedColumn> columns_;
 };
 
+// "llama3.1_8b on mi300x, h200_sxm, each with 128 nodes"; of many columns the first ones.
 std::string title_of(const std::vector<ComparedColumn>& columns) {
-  return columns.front().projection.model + " on " +
-         text_list(columns, ", ", &ComparedColumn::label);
+  constexpr std::size_t kMostNamed = 5;
+  ColumnLabels labels = labels_apart(columns);
+  const std::size_t more = columns.size() > kMostNamed ? columns.size() - kMostNamed + 1 : 0;
+  labels.own.resize(columns.size() - more);
+  return columns.front().projection.model + " on " + text_list(labels.own) +
+         (more > 0 ? " and " + std::to_string(more) + " more" : "") +
+         (labels.shared.empty() ? "" : ", each with " + labels.shared);
 }
 
 }  // namespace

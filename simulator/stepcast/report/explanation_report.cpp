@@ -196,6 +196,12 @@ void add_parts(const WaterfallStep& row, Seconds step, TextTable& table) {
   }
 }
 
+// Whether the MFU counts work that no kernel does, so that its first row lifts it.
+bool counts_cut_pairs(const Explanation& e) { return e.waterfall.front().factor > 1.0; }
+constexpr std::string_view kCutPairs =
+    "  the mask lifts the MFU, which counts pairs of attention that it cuts and no kernel "
+    "computes\n";
+
 }  // namespace
 
 std::string waterfall_to_text(const Explanation& e) {
@@ -218,7 +224,7 @@ std::string waterfall_to_text(const Explanation& e) {
   }
   return "\nFrom the peak of " + decimals(p.peak_rate.value() / 1e12, 1) +
          " TFLOP/s, at which the " + "step would take " + readable(p.mfu * p.time.step) +
-         ", to the MFU\n" + table.text();
+         ", to the MFU\n" + table.text() + (counts_cut_pairs(e) ? std::string(kCutPairs) : "");
 }
 
 nlohmann::ordered_json waterfall_to_json(const std::vector<WaterfallStep>& steps) {

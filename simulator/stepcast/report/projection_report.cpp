@@ -155,7 +155,7 @@ std::string odds_text(double odds) {
 std::string sureness_text(const StageMemory& stage, const Projection& p) {
   std::string text = odds_text(stage.odds) + " sure to run";
   if (stage.verdict != MemoryVerdict::kFits) {
-    text += "; with " + readable(stage.missing) + " less " + odds_text(p.memory_sure);
+    text += ", " + odds_text(p.memory_sure) + " with " + readable(stage.missing) + " less";
   }
   return text;
 }

@@ -311,8 +311,20 @@ Value candidate_json(const RunCandidate& candidate) {
   return json;
 }
 
+// What no plan changes, under the keys that it has in other reports.
+Value work_json(const Projection& p) {
+  return {{"model", p.model},
+          {"training",
+           {{"sequence_length", p.training.sequence_length},
+            {"global_batch_size", p.training.global_batch_size},
+            {"dtype", name(p.training.dtype)}}}};
+}
+
 Value answer_json(const RecommendedGpu& gpu, const RunLimits& limits) {
   Value json = {{"gpu", gpu.gpu}};
+  if (!gpu.candidates.empty()) {
+    json["software"] = gpu.candidates.front().projection.software;
+  }
   for (const AnswerKind& kind : kAnswerKinds) {
     if (const std::optional<std::size_t>& place = gpu.*kind.place) {
       const RunCandidate& candidate = gpu.candidates[*place];
@@ -377,6 +389,9 @@ nlohmann::ordered_json recommendation_to_json(const std::vector<RecommendedGpu>&
                 {"searched", Value::array()}};
   if (const std::vector<std::string> notes = estimate_notes(gpus); !notes.empty()) {
     json["context"]["notes"] = notes;
+  }
+  if (const Projection* any = any_of(gpus)) {
+    json["context"]["input"] = work_json(*any);
   }
   for (const RecommendedGpu& gpu : gpus) {
     json["answers"].push_back(answer_json(gpu, limits));

@@ -47,15 +47,17 @@ std::string table(const std::vector<Projection>& projections) {
 }
 
 std::string refused(const std::vector<Projection>& projections) {
-  std::string text;
+  TextTable reasons({{"  schedule"}, {"reason"}});
+  bool any = false;
   for (const Projection& p : projections) {
     if (!p.priced) {
       for (const std::string& reason : p.reasons) {
-        text += "  " + padded(schedule_of(p), 18) + reason + "\n";
+        reasons.add_row({"  " + schedule_of(p), reason});
+        any = true;
       }
     }
   }
-  return text.empty() ? text : "\nThese cannot run:\n" + text;
+  return any ? "\nThese cannot run:\n" + reasons.text() : "";
 }
 
 }  // namespace

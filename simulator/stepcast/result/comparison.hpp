@@ -64,6 +64,32 @@ struct ComparedColumn {
   }
 };
 
+// What columns are called beside each other: each by the options that others do not have alike, and
+// all of them by the ones that they do: {"mi300x", "h200_sxm"} and "128 nodes". A lone column has
+// its own label.
+struct ColumnLabels {
+  std::vector<std::string> own;
+  std::string shared;
+};
+inline ColumnLabels labels_apart(const std::vector<ComparedColumn>& columns) {
+  const auto in_all = [&columns](const auto& option) {
+    return columns.size() > 1 && std::ranges::all_of(columns, [&option](const auto& column) {
+             return std::ranges::find(column.options, option) != column.options.end();
+           });
+  };
+  ColumnLabels labels;
+  for (const ComparedColumn& column : columns) {
+    ComparedColumn apart{{}, column.projection, {}};
+    ComparedColumn shared = apart;
+    for (const auto& option : column.options) {
+      (in_all(option) ? shared : apart).options.push_back(option);
+    }
+    labels.own.push_back(apart.label());
+    labels.shared = shared.options.empty() ? "" : shared.label();
+  }
+  return labels;
+}
+
 // Whether a step of some column has other tokens a GPU than one of the first.
 inline bool steps_differ_in_size(const std::vector<ComparedColumn>& columns) {
   const auto tokens_per_gpu = [](const Projection& p) {

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
 #include "stepcast/base/ascii.hpp"
+#include "stepcast/base/real.hpp"
 #include "stepcast/config/json_dump.hpp"
+#include "stepcast/model/op_purpose.hpp"
 
 namespace stepcast {
 namespace {
@@ -75,10 +78,12 @@ Json distributed_info(std::int64_t rank, const std::vector<NamedGroup>& groups) 
 // --- counters -----------------------------------------------------------------------------------
 // Numbers over the time of a step: what a rank's memory holds, its clock and its power.
 //
-// Activations rise with each forward that begins and fall with each backward that ends; the peak is
-// the one that `stepcast memory` reports, and a micro-batch counts for the same share of it in
-// every chunk. What else is held is at its size at the peak. Clock and power are those of the step:
-// the simulator has no other ones.
+// Activations rise as each layer of a forward ends and fall as each layer of a backward does; the
+// peak is the one that `stepcast memory` reports. A micro-batch counts for the same share of it in
+// every chunk, and each transformer layer for the same share of that: a model of several kinds of
+// layers keeps more in some of them than in others, and only their sum is that of the report. What
+// else is held is at its size at the peak. Clock and power are those of the step: the simulator has
+// no other ones.
 
 struct CounterSeries {
   std::string_view name;
@@ -92,11 +97,56 @@ struct CounterSample {
   std::vector<CounterSeries> series;
 };
 
-// One micro-batch's activations of one chunk, taken or given back.
+// A share of one micro-batch's activations of one chunk, taken or given back.
 struct MemoryChange {
   Seconds at;
-  int by = 0;
+  double by = 0.0;
 };
+
+// Whether it belongs to a transformer layer, which keeps activations, and not to the model's ends.
+bool is_of_layer(const Op& op) {
+  return is_of_model(op.block) && op.block != Block::kEmbedding && op.block != Block::kHead;
+}
+
+// When the transformer layers end that a pass runs for `role`, one after the other: the next one
+// begins with an operator that the last one has run, or that another kind of layer lists.
+std::vector<Seconds> layer_ends(const PlacedStep& step, const PlacedPass& pass, TaskRole role) {
+  const std::vector<StreamSpan>& program = step.programs[pass.program];
+  std::vector<Seconds> ends;
+  std::set<std::int32_t> ran;
+  std::size_t layer = 0;
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const StreamSpan& span = program[i];
+    if (span.op < 0 || stream_of(span, step.operators) != RankStream::kCompute) {
+      continue;
+    }
+    const auto op = static_cast<std::size_t>(span.op);
+    const OpPlace& place = step.operators.places[op];
+    if (place.role != role || !is_of_layer(step.operators.ops[op])) {
+      continue;
+    }
+    if (ends.empty() || place.layer != layer || ran.contains(span.op)) {
+      ends.emplace_back();
+      ran.clear();
+    }
+    ran.insert(span.op);
+    layer = place.layer;
+    ends.back() = max(ends.back(), pass.time_of(i, program).end);
+  }
+  return ends;
+}
+
+// What a pass takes is there when it begins and what it returns is gone when it ends where it runs
+// no transformer layer.
+void add_changes(std::vector<Seconds> ends, Seconds otherwise, double by,
+                 std::vector<MemoryChange>& changes) {
+  if (ends.empty()) {
+    ends.push_back(otherwise);
+  }
+  for (const Seconds at : ends) {
+    changes.push_back({at, by / real(std::ssize(ends))});
+  }
+}
 
 std::vector<MemoryChange> changes_of(const PlacedStep& step) {
   std::vector<MemoryChange> changes;
@@ -106,19 +156,19 @@ std::vector<MemoryChange> changes_of(const PlacedStep& step) {
     }
     const ActivationChange change = activation_change(pass.task);
     if (change.taken != kNoChunk) {
-      changes.push_back({pass.start, 1});
+      add_changes(layer_ends(step, pass, TaskRole::kForward), pass.start, 1.0, changes);
     }
     if (change.returned != kNoChunk) {
-      changes.push_back({pass.end, -1});
+      add_changes(layer_ends(step, pass, TaskRole::kBackward), pass.end, -1.0, changes);
     }
   }
   std::ranges::stable_sort(changes, {}, &MemoryChange::at);
   return changes;
 }
 
-int most_held(const std::vector<MemoryChange>& changes) {
-  int held = 0;
-  int most = 0;
+double most_held(const std::vector<MemoryChange>& changes) {
+  double held = 0.0;
+  double most = 0.0;
   for (const MemoryChange& change : changes) {
     held += change.by;
     most = std::max(most, held);
@@ -141,17 +191,18 @@ std::vector<CounterSample> counter_samples(const PlacedStep& step, const Project
                                            const StageMemory& memory) {
   constexpr double kMega = 1e6;
   const std::vector<MemoryChange> changes = changes_of(step);
-  const int most = most_held(changes);
+  const double most = most_held(changes);
   std::vector<CounterSample> samples;
   for (const Seconds at : {Seconds{}, step.step}) {
     samples.push_back({"clock", at, {{"MHz", projection.clock.value() / kMega}}});
     samples.push_back({"power", at, {{"W", projection.power.value()}}});
   }
   samples.push_back(memory_sample({}, memory, 0.0));
-  int held = 0;
+  double held = 0.0;
   for (const MemoryChange& change : changes) {
     held += change.by;
-    samples.push_back(memory_sample(change.at, memory, static_cast<double>(held) / most));
+    // Shares in binary fractions may end a bit below nothing.
+    samples.push_back(memory_sample(change.at, memory, std::max(0.0, held) / most));
   }
   std::ranges::stable_sort(samples, {}, &CounterSample::at);
   return samples;

@@ -2,6 +2,8 @@
 #include "stepcast/trace_writer/trace_text.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "stepcast/config/json_dump.hpp"
@@ -61,6 +63,23 @@ Json of_arguments(const std::vector<TraceArgument>& arguments) {
 }
 
 }  // namespace
+
+void append_duration(std::string& text, std::int64_t begin, std::int64_t end) {
+  const double from = read_microseconds(begin);
+  const double to = read_microseconds(end);
+  if (from + read_microseconds(end - begin) == to) {
+    append_microseconds(text, end - begin);
+    return;
+  }
+  double duration = to - from;
+  while (from + duration < to) {
+    duration = std::nextafter(duration, std::numeric_limits<double>::infinity());
+  }
+  while (from + duration > to) {
+    duration = std::nextafter(duration, 0.0);
+  }
+  append_number(text, duration);
+}
 
 std::string json_string(std::string_view text) { return json_dump(Json(text)); }
 

@@ -94,6 +94,17 @@ inline void append_microseconds(std::string& text, std::int64_t nanoseconds) {
   text.push_back(static_cast<char>('0' + rest % 10));
 }
 
+// What a reader takes `nanoseconds` for that are written in microseconds.
+inline double read_microseconds(std::int64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / 1000.0;
+}
+
+// The duration of a slice, in microseconds. Readers add it to the begin in doubles, and the sum of
+// two decimals is now and then a bit above or below the end, which is where the next slice begins:
+// they would take the two for nested or overlapping. Three decimals are written where their sum is
+// the end, else those that it takes.
+void append_duration(std::string& text, std::int64_t begin, std::int64_t end);
+
 inline void append_member(std::string& text, std::string_view name, std::int64_t value) {
   text += name;
   append_number(text, value);
@@ -110,7 +121,7 @@ inline void append_slice(std::string& text, std::string_view head, std::int64_t 
   text += ",\"ts\":";
   append_microseconds(text, kOrigin + begin);
   text += ",\"dur\":";
-  append_microseconds(text, end - begin);
+  append_duration(text, kOrigin + begin, kOrigin + end);
   text += ",\"args\":{";
 }
 

@@ -98,10 +98,11 @@ class Browser:
             if message.get("method") == method:
                 return message["params"]
 
-    def show(self, width=1280, height=900, scheme="light", phone=False):
-        """The window's size and whether it is light or dark."""
+    def show(self, width=1280, height=900, scheme="light", phone=False, paper=False):
+        """The window's size, whether it is light or dark, and whether it stands for paper."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call("Emulation.setEmulatedMedia", media="print" if paper else "",
+                  features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def open(self, file):
         """Loads a file of this machine and lets it draw."""
@@ -122,7 +123,7 @@ class Browser:
 
     def key(self, name, text=None):
         """Presses a key."""
-        codes = {"Enter": 13, "Tab": 9, " ": 32, "ArrowRight": 39, "ArrowLeft": 37, "+": 187, "0": 48}
+        codes = {"Enter": 13, "Tab": 9, " ": 32, "ArrowRight": 39, "ArrowLeft": 37, "Escape": 27, "+": 187, "0": 48}
         given = {"key": name, "windowsVirtualKeyCode": codes[name]}
         typed = text or {"Enter": "\r", " ": " ", "+": "+", "0": "0"}.get(name)
         self.call("Input.dispatchKeyEvent", type="keyDown", **given, **({"text": typed} if typed else {}))
@@ -133,6 +134,11 @@ class Browser:
         """mouseMoved, mousePressed or mouseReleased at a place of the window."""
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
         self.settle()
+
+    def pdf(self):
+        """The page on paper of A4, as browsers print it unless asked for backgrounds."""
+        return base64.b64decode(self.call("Page.printToPDF", printBackground=False, preferCSSPageSize=True,
+                                          paperWidth=8.27, paperHeight=11.69)["data"])
 
     def picture(self, file):
         """The whole page as PNG."""

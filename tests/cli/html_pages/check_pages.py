@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens pages in headless Chromium: check_pages.py FOLDER, with NAME.html and NAME.json of the same command.
+"""Opens pages in headless Chromium: check_pages.py FOLDER [PICTURES], with NAME.html and NAME.json of the same command.
 
-No page reports a problem or fetches anything; figures on it are those of the JSON; a heading sorts by keyboard; on a
-phone nothing scrolls sideways; light and dark differ; a model's name that is markup shows as text.
+No page reports a problem or fetches anything; figures on it are those of the JSON; a heading sorts by keyboard; marks of
+drawings show their figures by touch and keys; on a phone and on paper nothing is wider than the page, and no label of a
+drawing is cut; one colour means one thing; light and dark differ; a model's name that is markup shows as text. In PICTURES
+each page is left as it looks on a desk, on a phone, in the dark and on paper, PNG and PDF.
 """
 
 import json
@@ -14,7 +16,12 @@ import time
 import browser
 
 SUFFIXES = {"s": 1, "MHz": 1, "W": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9, "%": 1e-2, "GiB": 2**30, "T": 1e12, "G": 1e9, "M": 1e6, "MWh": 1e3}
+PAPER = 710  # CSS pixels between the margins of A4
+# What tells two inputs or several columns apart, where some of what they have is alike.
+TITLES = {"difference_settings": "llama3.1_70b on 64 x mi300x: micro_batch_size 1 and micro_batch_size 2",
+          "compare_nodes": "llama3.1_70b on mi300x, h200_sxm, each with 8 nodes"}
 failures = []
+meanings = {}  # of a colour, over all pages: its name
 
 
 def check(holds, what):
@@ -149,12 +156,72 @@ def check_explorer(tab, name, priced):
     check(found, f"{name}: pointing at the plans shows nothing")
 
 
+def check_marks(tab, name):
+    """A mark shows its figures at the focus and at a touch; arrow keys go to the next one, Escape puts them away."""
+    if not tab.run("Boolean(document.querySelector('.mark'))"):
+        return
+    shown = "[...document.querySelectorAll('.tip')].filter((tip) => !tip.hidden).map((tip) => tip.textContent).join()"
+    tab.run("document.querySelector('.mark[tabindex=\"0\"]').focus()")
+    first = tab.run(shown)
+    tab.key("ArrowRight")
+    second = tab.run(shown)
+    lone = tab.run("document.querySelector('.mark').closest('svg').querySelectorAll('.mark').length") < 2
+    check(first and second and (lone or first != second), f"{name}: arrow keys show '{first}', then '{second}'")
+    tab.key("Escape")
+    check(not tab.run(shown), f"{name}: Escape leaves the figures of a mark")
+    tab.run("document.activeElement.blur(); document.querySelector('.mark').dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+    check(tab.run(shown), f"{name}: touching a mark shows nothing")
+    tab.run("document.querySelector('.mark').dispatchEvent(new MouseEvent('mouseleave'))")
+
+
+def check_labels(tab, name, where):
+    """No text of a drawing reaches beyond it, where it would be cut."""
+    cut = tab.run("[...document.querySelectorAll('svg text')].filter((text) => { const box = text.getBBox();"
+                  " const own = text.closest('svg').viewBox.baseVal; return box.width > 0 && own.width > 0 && !text.hasAttribute('transform')"
+                  " && (box.x < -2 || box.x + box.width > own.width + 2); }).map((text) => text.textContent)")
+    check(not cut, f"{name}: labels are cut {where}: {cut[:5]}")
+
+
 def check_widths(tab, name):
-    for width, phone in ((375, True), (1280, False)):
-        tab.show(width=width, height=812, phone=phone)
+    places = (("on a phone", {"width": 375, "phone": True}), ("on a desk", {"width": 1280}), ("on paper", {"width": PAPER, "paper": True}))
+    for where, how in places:
+        tab.show(height=812, **how)
         tab.settle()
         wide = tab.run("document.documentElement.scrollWidth")
-        check(wide <= width, f"{name}: {wide} pixels wide on a screen of {width}")
+        check(wide <= how["width"], f"{name}: {wide} pixels wide {where} of {how['width']}")
+        check_labels(tab, name, where)
+        tables = tab.run("[...document.querySelectorAll('table')].filter((table) => table.offsetParent && table.scrollWidth > table.closest('section').clientWidth"
+                         f" && !({'true' if how.get('phone') else 'false'} && !table.matches('.cards'))).map((table) => table.getAttribute('aria-label'))")
+        check(not tables, f"{name}: tables are cut {where}: {tables}")
+
+
+def check_colours(tab, name):
+    """One name a colour and one colour a name, on this page and on all before it, of what is no row of its own."""
+    own = re.compile(r"^--(s\d|faint|good|bad|front)$")
+    keys = tab.run("[...document.querySelectorAll('.swatch')].map((one) => [(one.style.background.match(/--[\\w-]+/) ?? [''])[0],"
+                   " one.parentNode.textContent.trim()])")
+    for colour, text in keys:
+        if not own.match(colour):
+            # A time stands behind its name where a plan is told.
+            meaning = re.sub(r" [\d.,]+ \S+$", "", text)
+            known = meanings.setdefault(colour, meaning)
+            check(known == meaning, f"{name}: {colour} is '{meaning}' and '{known}'")
+    values = tab.run("(() => { const style = getComputedStyle(document.documentElement); return [...document.styleSheets[0].cssRules]"
+                     ".filter((rule) => rule.selectorText === ':root').flatMap((rule) => [...rule.style].map((key) => [key, style.getPropertyValue(key).trim()])); })()")
+    seen = {}
+    for key, value in values:
+        if key in meanings:
+            check(seen.setdefault(value, key) == key, f"{name}: {key} and {seen[value]} are one colour")
+
+
+def take_pictures(tab, page, folder):
+    looks = {"desk": {}, "phone": {"width": 375, "height": 812, "phone": True}, "dark": {"scheme": "dark"}, "paper": {"width": PAPER, "paper": True}}
+    for look, how in looks.items():
+        tab.show(**how)
+        tab.open(page)
+        tab.picture(folder / f"{page.stem}_{look}.png")
+    tab.show()
+    (folder / f"{page.stem}.pdf").write_bytes(tab.pdf())
 
 
 def check_schemes(tab, name):
@@ -169,6 +236,9 @@ def check_schemes(tab, name):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
+    pictures = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    if pictures:
+        pictures.mkdir(parents=True, exist_ok=True)
     with browser.Browser() as tab:
         for page in sorted(folder.glob("*.html")):
             name = page.stem
@@ -182,12 +252,18 @@ def main():
             check(compared + cells > 0 or report.get("feasible") is False,
                   f"{name}: no figure was compared")
             check(tab.run("document.title") == tab.run("document.querySelector('h1').textContent"), f"{name}: two titles")
+            check(tab.run("document.title") == TITLES.get(name, tab.run("document.title")), f"{name}: is called {tab.run('document.title')}")
             check(tab.run("document.querySelectorAll('section').length") > 1, f"{name}: has no sections")
             check(not tab.run("Boolean(window.ran)"), f"{name}: a name ran as a script")
             check_sort(tab, name)
             check_keys(tab, name)
             check_explorer(tab, name, report.get("priced", 0))
+            check_marks(tab, name)
+            check_colours(tab, name)
             check_widths(tab, name)
+            tab.show()
+            pdf = tab.pdf()
+            check(pdf.startswith(b"%PDF") and b"/Type /Page" in pdf, f"{name}: cannot be printed")
             check_schemes(tab, name)
             for problem in tab.problems:
                 check(False, f"{name}: {problem}")
@@ -195,6 +271,8 @@ def main():
             check(not fetched, f"{name}: fetches {fetched}")
             tab.problems.clear()
             tab.requests.clear()
+            if pictures:
+                take_pictures(tab, page, pictures)
             print(f"{name}: {page.stat().st_size / 1e6:.2f} MB, drawn in {took:.2f} s, {compared} figures and {cells} cells compared")
             check(page.stat().st_size <= 3e6, f"{name}: is larger than 3 MB")
             check(took < 3, f"{name}: takes {took:.1f} s to open")  # 0.3 s on a machine at rest

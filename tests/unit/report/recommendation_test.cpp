@@ -94,4 +94,22 @@ TEST_CASE("The headline names the cheapest and how much cheaper it is", "[unit]"
   CHECK(json["answers"][0]["fewest"]["gpus"] == 8);
 }
 
+TEST_CASE("What is trained stands beside the answers, and each GPU's software", "[unit]") {
+  RunCandidate one = candidate(8, 30.0);
+  one.projection.model = "model";
+  one.projection.training.sequence_length = 4096;
+  one.projection.training.global_batch_size = 512;
+  one.projection.software = "set";
+  const auto json = recommendation_to_json({recommended("one", {one}, {})}, {}, "test");
+  const auto& input = json["context"]["input"];
+  CHECK(input["model"] == "model");
+  CHECK(input["training"]["sequence_length"] == 4096);
+  CHECK(input["training"]["global_batch_size"] == 512);
+  CHECK(input["training"]["dtype"] == "bf16");
+  CHECK(json["answers"][0]["software"] == "set");
+  // Without a number of GPUs nothing is known of the work.
+  CHECK_FALSE(recommendation_to_json({recommended("one", {}, {})}, {}, "test")["context"].contains(
+      "input"));
+}
+
 }  // namespace stepcast::recommendation_test

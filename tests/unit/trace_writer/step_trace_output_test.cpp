@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "catch.hpp"
 #include "stepcast/cost/power_state.hpp"
@@ -109,26 +111,31 @@ struct Slice {
   std::string name;
 };
 
-std::map<Thread, std::vector<Slice>> slices_of(const std::vector<Json>& events) {
-  std::map<Thread, std::vector<Slice>> threads;
+// In microseconds, as readers have it that add a duration to a begin.
+struct ReadSlice {
+  double begin = 0.0;
+  double end = 0.0;
+};
+
+std::map<Thread, std::vector<ReadSlice>> slices_of(const std::vector<Json>& events) {
+  std::map<Thread, std::vector<ReadSlice>> threads;
   for (const Json& event : events) {
     if (event.at("ph") == "X") {
-      const std::int64_t begin = nanoseconds_of(event.at("ts"));
-      threads[thread_of(event)].push_back(
-          {begin, begin + nanoseconds_of(event.at("dur")), event.at("name")});
+      const double begin = event.at("ts").get<double>();
+      threads[thread_of(event)].push_back({begin, begin + event.at("dur").get<double>()});
     }
   }
   return threads;
 }
 
 // How many slices begin inside another one of their thread and end after it.
-int badly_nested(std::vector<Slice> slices) {
-  std::sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) {
+int badly_nested(std::vector<ReadSlice> slices) {
+  std::sort(slices.begin(), slices.end(), [](const ReadSlice& a, const ReadSlice& b) {
     return std::pair(a.begin, -a.end) < std::pair(b.begin, -b.end);
   });
-  std::vector<std::int64_t> open;
+  std::vector<double> open;
   int bad = 0;
-  for (const Slice& slice : slices) {
+  for (const ReadSlice& slice : slices) {
     while (!open.empty() && open.back() <= slice.begin) {
       open.pop_back();
     }
@@ -158,6 +165,21 @@ std::map<std::string, double> stream_seconds(const std::vector<Json>& events) {
     }
   }
   return sums;
+}
+
+// What a rank holds over time, in microseconds and bytes.
+std::vector<std::pair<double, double>> memory_of(const std::vector<Json>& events) {
+  std::vector<std::pair<double, double>> samples;
+  for (const Json& event : events) {
+    if (event.at("ph") == "C" && event.at("name") == "memory") {
+      double held = 0.0;
+      for (const auto& [series, value] : event.at("args").items()) {
+        held += value.get<double>();
+      }
+      samples.emplace_back(event.at("ts").get<double>(), held);
+    }
+  }
+  return samples;
 }
 
 StepTrace read_back(const std::string& text) {
@@ -207,6 +229,26 @@ TEST_CASE("slices of a thread of a trace nest", "[unit]") {
       CAPTURE(thread.first, thread.second);
       CHECK(badly_nested(slices) == 0);
     }
+  }
+}
+
+TEST_CASE("a slice of a trace ends where the next one begins, to the last bit of their sum",
+          "[unit]") {
+  for (const std::string& plan : plans()) {
+    CAPTURE(plan);
+    int touching = 0;
+    int apart = 0;
+    for (auto& [thread, slices] : slices_of(traced_events(plan))) {
+      std::ranges::sort(slices, {}, &ReadSlice::begin);
+      for (std::size_t i = 1; i < slices.size(); ++i) {
+        const double gap = slices[i].begin - slices[i - 1].end;
+        constexpr double kTenthOfANanosecond = 1e-4;
+        touching += std::abs(gap) < kTenthOfANanosecond ? 1 : 0;
+        apart += gap != 0.0 && std::abs(gap) < kTenthOfANanosecond ? 1 : 0;
+      }
+    }
+    CHECK(touching > 100);
+    CHECK(apart == 0);
   }
 }
 
@@ -413,21 +455,34 @@ TEST_CASE("a rank's groups are its own", "[unit]") {
 }
 
 TEST_CASE("the memory of a trace peaks where the projection says", "[unit]") {
-  const TracedStep& traced = test::traced(test::kTensorAndPipeline);
-  double peak = 0.0;
-  int samples = 0;
-  for (const Json& event : events_of(traced.text)) {
-    if (event.at("ph") == "C" && event.at("name") == "memory") {
-      double held = 0.0;
-      for (const auto& [series, value] : event.at("args").items()) {
-        held += value.get<double>();
-      }
-      peak = std::max(peak, held);
-      ++samples;
+  for (const std::string& plan : plans()) {
+    CAPTURE(plan);
+    const TracedStep& traced = test::traced(plan);
+    double peak = 0.0;
+    for (const auto& [at, bytes] : memory_of(traced_events(plan))) {
+      peak = std::max(peak, bytes);
     }
+    CHECK(peak == Approx(traced.projection.memory.front().total().value()));
   }
-  CHECK(samples == 1 + 2 * 8);
-  CHECK(peak == Approx(traced.projection.memory.front().total().value()));
+}
+
+TEST_CASE("the memory of a trace rises and falls layer by layer", "[unit]") {
+  // Four stages of eight layers each, eight micro-batches: one sample as the step begins, one as
+  // each layer of each pass ends.
+  const std::vector<std::pair<double, double>> memory =
+      memory_of(traced_events(test::kTensorAndPipeline));
+  CHECK(memory.size() == 1 + 2 * 8 * 8);
+  // Rank 0 runs four forwards before its first backward: 32 steps upwards, all alike.
+  const double step = memory[1].second - memory[0].second;
+  CHECK(step > 0.0);
+  for (std::size_t i = 1; i <= 32; ++i) {
+    CAPTURE(i);
+    CHECK(memory[i].second - memory[i - 1].second == Approx(step));
+    CHECK(memory[i].first > memory[i - 1].first);
+  }
+  CHECK(memory[33].second - memory[32].second == Approx(-step));
+  // All is given back.
+  CHECK(memory.back().second == Approx(memory.front().second));
 }
 
 TEST_CASE("operators are called as readers of traces know them", "[unit]") {
