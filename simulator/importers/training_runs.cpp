@@ -43,8 +43,7 @@ void add_experts(StatedObject& parallel, const std::string& software, std::int64
     return;
   }
   const SourceFamily family = family_of(software);
-  const bool megatron = family != SourceFamily::kTorchtitan &&
-                        family != SourceFamily::kPytorch &&
+  const bool megatron = family != SourceFamily::kTorchtitan && family != SourceFamily::kPytorch &&
                         family != SourceFamily::kHuggingFace;
   plan["etp"] = megatron ? tp : 1;
   if (tp > 1) {
@@ -226,8 +225,7 @@ void settle_source(StatedObject& row, const DeviceSpec& device, RunSoftware& sof
 void settle_scaling(StatedObject& train, const RunModel& model, RunSoftware& software,
                     Record& assumed) {
   const bool by_tensor = mentions(train.text("dtype"), "cs");
-  if (family_of(software.base) != SourceFamily::kMegatronBridge || !model.experts ||
-      !by_tensor) {
+  if (family_of(software.base) != SourceFamily::kMegatronBridge || !model.experts || !by_tensor) {
     return;
   }
   for (const char* key :

@@ -2,8 +2,8 @@
 // What is known of each cause before a run is looked at: what people call it, how likely it is, and
 // how to see whether it is there.
 //
-// The prior is a weight: 1, and 1 more for each source among the shipped runs and reports in which a
-// cause was seen, as an answer to somebody who asked or as a step of somebody who tuned. Sources
+// The prior is a weight: 1, and 1 more for each source among the shipped runs and reports in which
+// a cause was seen, as an answer to somebody who asked or as a step of somebody who tuned. Sources
 // and not runs are counted, since a ladder repeats its steps.
 #pragma once
 
@@ -19,8 +19,8 @@ namespace stepcast {
 // How to see a cause: what to run or to read, and what it says where the cause is there.
 struct Check {
   std::string_view text;
-  std::string_view vendor{};              // of the GPUs that it is for; empty: of any
-  std::optional<FrameworkFamily> framework{};   // whose options or log it names; nothing: any
+  std::string_view vendor{};                   // of the GPUs that it is for; empty: of any
+  std::optional<FrameworkFamily> framework{};  // whose options or log it names; nothing: any
 
   [[nodiscard]] bool applies_to(const Experiment& experiment) const;
 };

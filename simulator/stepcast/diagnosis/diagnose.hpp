@@ -23,9 +23,9 @@
 #include <vector>
 
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/experiment/varied_run.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/reported_input.hpp"
+#include "stepcast/experiment/varied_run.hpp"
 #include "stepcast/result/diagnosis.hpp"
 
 namespace stepcast {

@@ -106,8 +106,7 @@ class Trials {
         return tried(ways, base_, run_.cost());
       }
     }
-    for (const SettingMove& move :
-         setting_moves(run_.tree().root, before.experiment, first.plan)) {
+    for (const SettingMove& move : setting_moves(run_.tree().root, before.experiment, first.plan)) {
       if (is_second(move)) {
         return tried(move, before.settings, run_, base_);
       }

@@ -82,7 +82,8 @@ class Moves {
   void add_offloads() {
     const TrainingRecipe& training = experiment_.training;
     if (training.optimizer.offload) {
-      moves_.push_back({"training.optimizer", "on the GPU", {{"training.optimizer.offload", "null"}}});
+      moves_.push_back(
+          {"training.optimizer", "on the GPU", {{"training.optimizer.offload", "null"}}});
     } else {
       moves_.push_back({"training.optimizer", "on the host", optimizer_offload_settings(tree_)});
     }

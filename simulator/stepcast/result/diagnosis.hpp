@@ -83,8 +83,8 @@ struct StepPart {
 // A traced step beside its projection.
 struct TracedStep {
   std::string file;
-  Seconds step;                     // as measured
-  std::vector<StepPart> parts;      // none that neither side has
+  Seconds step;                      // as measured
+  std::vector<StepPart> parts;       // none that neither side has
   std::vector<std::string> doubts;   // what makes the two doubtful to be of one step
   std::vector<std::string> notes{};  // what a reader is to know besides
 };
