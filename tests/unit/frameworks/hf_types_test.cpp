@@ -231,6 +231,16 @@ const std::vector<Published>& published_models() {
            62L * (2560L * 768L + 768L + 768L * 40L * 96L + 2560L * (256L + 32L) + 256L +
                   256L * 40L * (64L + 64L) + 40L * 64L * 2560L + 3L * 2560L * 6400L + 2L * 2560L),
        kCode},
+      {"tencent/Youtu-LLM-2B",
+       R"({"model_type": "youtu_llm", "hidden_size": 2048, "intermediate_size": 6144,
+         "num_hidden_layers": 32, "num_attention_heads": 16, "vocab_size": 128256,
+         "num_key_value_heads": 16, "q_lora_rank": 1536, "kv_lora_rank": 512,
+         "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128})",
+       128'256L * 2048L + 2048L +
+           32L *
+               (2048L * 1536L + 1536L + 1536L * 16L * 192L + 2048L * (512L + 64L) + 512L +
+                512L * 16L * (128L + 128L) + 16L * 128L * 2048L + 3L * 2048L * 6144L + 2L * 2048L),
+       kCode},
       // Less the module that predicts a second token.
       {"XiaomiMiMo/MiMo-7B-Base",
        R"({"model_type": "mimo", "hidden_size": 4096, "intermediate_size": 11008,
