@@ -110,7 +110,7 @@ std::string required_gpu(const std::string& published, ProfileCache& profiles) {
   }
   if (parts.size() > 1) {
     throw RefusedRow{"input missing: the GPU '" + published + "' may be " +
-                     text_list(parts, " or ")};
+                     text_list(parts, " or ") + "; write the profile's name if it is that part"};
   }
   return std::move(parts.front());
 }

@@ -28,7 +28,7 @@ function explanation(one) {
       tile({ name: "step time", value: seconds(one.step_time_s), figure: "step_time_s", lead: true, under: `at ${thin(one.clock_mhz, 0)} MHz` }),
       tile({ name: "computation", value: seconds(one.computation_s), figure: "computation_s", under: `of pipeline rank ${one.pipeline_rank}, the slowest` }),
       tile({ name: "communication", value: seconds(one.communication_s), figure: "communication_s", under: "before anything hides it" })),
-    waterfallSection(one.waterfall), adviceSection(one.advice),
+    waterfallSection(one.waterfall), boundByMemory(one.waterfall), adviceSection(one.advice),
     pair(boundSection(one.bound_by), sensitivitySection(one.sensitivities)),
     operatorSections(one.operators, charts.roofline), timelineSection(charts.pipeline, page),
     pair(pathSection(one.critical_path, one.step_time_s), noteSection(one)), inputSection(one.context)];
@@ -44,9 +44,9 @@ function differenceTable(label, rows) {
   ] }).element;
 }
 
-// The settings of two inputs that differ and that a reader gave or could have given, as [key, of A, of B].
+// The settings of two inputs that differ, but for those that follow from others, as [key, of A, of B].
 function differingSettings(first, second) {
-  const derived = /^(nodes|cluster|gpus$|plan\.(given|dp|edp|micro_batches|expert_exchange)|[a-z]+_settings|[a-z]+_assumed|software_date)/;
+  const derived = /^(nodes$|gpus$|plan\.(given|dp|edp|micro_batches|expert_exchange)|[a-z]+_assumed|software_date)/;
   const [a, b] = [new Map(flat(first)), new Map(flat(second))];
   return [...new Set([...a.keys(), ...b.keys()])].filter((key) => !derived.test(key) && plain(a.get(key) ?? "–") !== plain(b.get(key) ?? "–"))
     .map((key) => [key, a.get(key) ?? "–", b.get(key) ?? "–"]);

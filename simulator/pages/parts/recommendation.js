@@ -178,7 +178,7 @@ function recommendation(one) {
     gpus ? ["at most", `${count(gpus)} GPUs of a kind`] : null, answers.length ? ["tokens", large(answers[0].one.tokens)] : null].filter(Boolean);
   return [
     limits.length + work.length ? el("ul", { class: "facts" }, [...work, ...limits].map(([name, value]) => el("li", {}, el("b", {}, name), value))) : null,
-    el("p", {}, one.headline), answerTiles(one),
+    el("p", {}, one.headline), one.context?.notes?.length ? noteSection(one) : null, answerTiles(one),
     answers.length ? section("Answers", "Of each GPU; the plan of each is below.", answerTable(answers)) : null,
     none.length ? section("GPUs without an answer", null, none.map((answer) => [el("h3", {}, answer.gpu),
       table(`why ${answer.gpu} has no answer`, ["reason", "numbers of GPUs"], Object.entries(answer.emptied_by).map(([reason, times]) => [reason, count(times)]), [false, true])])) : null,

@@ -32,6 +32,16 @@ function waterfallSection(steps) {
     legend([["lost", "var(--bad)"], ...(rows.some((row) => row.to > row.from) ? [["gained", "var(--good)"]] : []), ["what is left", "var(--mfu)"]]));
 }
 
+// The kinds of kernels in the row of what memory bounds.
+function boundByMemory(steps) {
+  const parts = steps?.find((step) => step.parts)?.parts;
+  if (!parts?.length) return null;
+  return section("What memory bounds, by kinds of kernels", "Of the row of that name above.",
+    sortable({ label: "kinds of kernels that memory bounds", rows: parts, first: 8, columns: [
+      { name: "kind", text: (row) => words(row.kind), value: (row) => row.kind },
+      { name: "time", number: true, key: "time_s", text: (row) => seconds(row.time_s), value: (row) => row.time_s }] }).element);
+}
+
 function adviceSection(advice) {
   if (!advice?.length) return null;
   const settings = (row) => Object.entries(row.changes).map(([key, value]) => `--set '${key}=${value}'`).join(" ");

@@ -273,8 +273,8 @@ struct ListedName {
   std::string line;
 };
 
-// "NVIDIA H100 SXM 80 GB: 80 GiB, 989.4 TFLOP/s dense bf16, 700 W, 8 joined by NVLink 4"; of a part
-// that is not sold yet ends in "an estimate from announced figures".
+// "NVIDIA H100 SXM 80 GB: 80 GiB, 989.4 TFLOP/s dense bf16, 700 W, 8 joined by NVLink 4"; the line
+// of a part that is not sold yet ends in "an estimate from announced figures".
 std::string line_of_gpu(const std::string& name, const DataRoot& data) {
   const DeviceSpec gpu = load_gpu(name, data, kListed);
   const Dtype format = gpu.base_format();

@@ -188,11 +188,12 @@ ExpectedError error_of(const std::vector<HeldOutRun>& known, const RunTraits& ru
       .gpu = run.gpu, .family = run.family, .software = run.software, .stack = run.stack};
   error.distribution = error_distribution(run, known);
   if (!error.distribution) {
-    error.basis = run.distance == PartDistance::kNone
-                      ? "no measured run was held out"
-                      : "no two " + std::string(name(run.distance)) +
-                            "s with runs like this one were held out, as far away as " +
-                            kind_of_part(run);
+    error.basis =
+        run.distance == PartDistance::kNone
+            ? "no measured run was held out"
+            : "no two " + std::string(name(run.distance)) +
+                  "s with runs like this one were held out, which would say how far off " +
+                  kind_of_part(run) + " is";
     return error;
   }
   Runs others;

@@ -92,13 +92,16 @@ class Moves {
   }
 
   void add_attention() {
-    if (experiment_.software.attention_kernel() == AttentionKernel::kUnfused) {
+    const bool fuses =
+        experiment_.cluster.device.architecture.attention.native != AttentionKernel::kUnfused;
+    if (fuses && experiment_.software.attention_kernel() == AttentionKernel::kUnfused) {
       add("software.attention", std::string(name(AttentionKernel::kFlash2)));
     }
   }
 
   void add_gradients() {
-    if (experiment_.software.gradient_reduce != kSixteenBits) {
+    const bool has_bf16 = experiment_.cluster.device.matrix_rate[slot(Dtype::kBf16)].has_value();
+    if (has_bf16 && experiment_.software.gradient_reduce != kSixteenBits) {
       add("software.gradient_reduce", std::string(name(Dtype::kBf16)));
     }
   }

@@ -414,7 +414,11 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   if (!device.bases.empty()) {
     const DeviceSpec base = shipped(device.bases.front());
     hold_against(base, root, device);
-    device.distance = own_distance(base, device, file);
+    // What a base is away from the kernels that it runs on, its part is at least.
+    device.distance = std::max(base.distance, own_distance(base, device, file));
+    if (device.stand_in.empty()) {
+      device.stand_in = base.stand_in;
+    }
   }
   return device;
 }

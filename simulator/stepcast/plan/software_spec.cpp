@@ -112,10 +112,14 @@ void kernel_settings(Settings& software) {
   software.flag("adapter_fp32", &SoftwareSpec::adapter_fp32);
   software.flag("residual_in_norm", &SoftwareSpec::residual_in_norm);
   software.count("attention_copies", &SoftwareSpec::attention_copies, {0, 64});
+}
+
+template <typename Settings>
+void launch_settings(Settings& software) {
   software.flag("cuda_graph", &SoftwareSpec::cuda_graph);
+  software.choice("cuda_graph_scope", &SoftwareSpec::cuda_graph_scope);
   software.choice("stack", &SoftwareSpec::stack);
   software.choice("framework", &SoftwareSpec::framework);
-  software.choice("cuda_graph_scope", &SoftwareSpec::cuda_graph_scope);
 }
 
 template <typename Settings>
@@ -281,6 +285,7 @@ void read_exchange_switches(MappingReader& reader, ExchangeSpec& exchange) {
 void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
   SettingReader settings(reader, software);
   kernel_settings(settings);
+  launch_settings(settings);
   step_settings(settings);
   read_attention_library(reader, software.attention_library);
   read_exchange_switches(reader, software.exchange);
@@ -318,6 +323,7 @@ ConfigNode written_changes(const SoftwareSpec& software, const SoftwareSpec& bas
   ConfigWriter writer;
   SettingWriter settings(writer, software, base);
   kernel_settings(settings);
+  launch_settings(settings);
   step_settings(settings);
   if (software.exchange.dispatcher != base.exchange.dispatcher) {
     writer.field("dispatcher", name(software.exchange.dispatcher));

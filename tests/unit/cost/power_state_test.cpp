@@ -19,6 +19,8 @@ DeviceSpec round_device() {
   DeviceSpec device;
   device.clock.peak = 2.0 * kGhz;
   device.compute_units = 10;
+  device.matrix_rate[slot(Dtype::kBf16)] = FlopsPerCycle(1024.0);
+  device.matrix_rate[slot(Dtype::kFp8)] = FlopsPerCycle(2048.0);
   device.power = {.limit = Watts(700), .idle = Watts(100)};
   PowerConstants& power = device.kernels.power;
   power.reference_clock = kGhz;

@@ -24,7 +24,8 @@ struct StatedCause {
   Cause cause = Cause::kHostSlow;
   ConfigNode experiment;
   std::vector<MeasuredPoint> points;
-  std::string source;
+  std::string source;   // of its records
+  std::string seen_by;  // as the priors name it
 };
 
 void add_points(const ConfigNode& point, std::vector<MeasuredPoint>& points) {
@@ -58,6 +59,7 @@ StatedCause read_line(const std::string& line) {
     add_points(point, row.points);
   }
   row.source = root->find("source")->text;
+  row.seen_by = root->find("seen_by")->text;
   return row;
 }
 
@@ -97,9 +99,9 @@ std::size_t rank_of(const StatedCause& row, const std::vector<HeldOutRun>& runs,
   if (own == d.causes.end()) {
     return names_of<Cause>().size();
   }
-  const double score = without_source(*own, row.source);
+  const double score = without_source(*own, row.seen_by);
   return static_cast<std::size_t>(std::ranges::count_if(
-      d.causes, [&](const CauseFit& other) { return without_source(other, row.source) > score; }));
+      d.causes, [&](const CauseFit& other) { return without_source(other, row.seen_by) > score; }));
 }
 
 // Shares of all runs whose cause is first, and among the first three.

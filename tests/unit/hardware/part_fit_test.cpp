@@ -146,5 +146,14 @@ TEST_CASE("Constants of a base that is not there are refused at their place", "[
              contains_text("own_part.yaml:4:31: error: unknown key 'start'"));
 }
 
+TEST_CASE("a part of one's own is no nearer to measured kernels than its base", "[unit]") {
+  const test::TextFile file("own_part.yaml",
+                            "name: own\ntitle: own\nbase: h20\nhbm: {capacity: 141 GB}\n");
+  const DeviceSpec own = load_gpu(file.path().string(), test::data_root(), {"test", 0, 0});
+  CHECK(own.distance == test::shipped_gpu("h20").distance);
+  CHECK(own.distance == PartDistance::kArchitecture);
+  CHECK(own.stand_in == test::shipped_gpu("h20").stand_in);
+}
+
 }  // namespace
 }  // namespace stepcast::part_fit_test

@@ -129,7 +129,9 @@ TEST_CASE("A run is of its own stack, or one row that is skipped with the reason
   row["hardware"]["interconnect"] = "100 Gb/s Ethernet";
   CHECK(run_of(row).skipped.starts_with("input missing: the network '100 Gb/s Ethernet' does not"));
   row["hardware"]["gpu"] = "A100";
-  CHECK(run_of(row).skipped == "input missing: the GPU 'A100' may be a100_40gb or a100_80gb");
+  CHECK(run_of(row).skipped ==
+        "input missing: the GPU 'A100' may be a100_40gb or a100_80gb; write the profile's name if "
+        "it is that part");
 }
 
 TEST_CASE("A row that lacks an input or has another task says why it is skipped", "[unit]") {

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast::comparison_test {
+namespace stepcast::compared_column_test {
 namespace {
 
 ComparedColumn column(std::vector<std::pair<std::string, std::string>> options) {
@@ -36,4 +36,4 @@ TEST_CASE("A lone column has its own label", "[unit]") {
   CHECK(labels_apart({column({})}).own == std::vector<std::string>{"part"});
 }
 
-}  // namespace stepcast::comparison_test
+}  // namespace stepcast::compared_column_test
