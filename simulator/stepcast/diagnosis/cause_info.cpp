@@ -11,88 +11,90 @@ namespace {
 // nvidia-smi and NVML's reasons of clock events; rocm-smi's own help; Transformer Engine's list of
 // environment variables; PyTorch's torch.nn.attention, its notes on torch.compile and on CUDA's
 // environment variables; Megatron-LM's arguments.
-constexpr std::string_view kNvidia = "nvidia";
-constexpr std::string_view kAmd = "amd";
+constexpr DeviceRuntime kCuda = DeviceRuntime::kCuda;
+constexpr DeviceRuntime kHip = DeviceRuntime::kHip;
 
 constexpr auto kLinkBetweenNodes = std::to_array<Check>({
     {"NCCL_DEBUG=INFO: 'Using network Socket' or 'NET/Socket' is TCP, 'NET/IB' RDMA, 'NET/OFI' "
      "EFA; it lists the NICs that it uses"},
     {"NCCL_IB_DISABLE, NCCL_SOCKET_IFNAME, NCCL_IB_HCA: what switches RDMA off or leaves NICs "
      "out"},
-    {"all_reduce_perf of nccl-tests over the same nodes: its bus bandwidth", kNvidia},
-    {"all_reduce_perf of rccl-tests over the same nodes: its bus bandwidth", kAmd},
+    {"all_reduce_perf of nccl-tests over the same nodes: its bus bandwidth", kCuda},
+    {"all_reduce_perf of rccl-tests over the same nodes: its bus bandwidth", kHip},
 });
 constexpr auto kLinkWithinNode = std::to_array<Check>({
-    {"nvidia-smi topo -m: NV# between two GPUs is NVLink, PIX, PHB and SYS are PCIe", kNvidia},
-    {"rocm-smi --showtopo: XGMI between two GPUs, or PCIE", kAmd},
+    {"nvidia-smi topo -m: NV# between two GPUs is NVLink, PIX, PHB and SYS are PCIe", kCuda},
+    {"rocm-smi --showtopo: XGMI between two GPUs, or PCIE", kHip},
     {"NCCL_DEBUG=INFO: 'via SHM' within a node goes through the host; NCCL_P2P_DISABLE must not "
      "be 1"},
 });
 constexpr auto kMessageLatency = std::to_array<Check>({
-    {"all_reduce_perf of nccl-tests with small sizes: its time, not its bandwidth", kNvidia},
-    {"all_reduce_perf of rccl-tests with small sizes: its time, not its bandwidth", kAmd},
+    {"all_reduce_perf of nccl-tests with small sizes: its time, not its bandwidth", kCuda},
+    {"all_reduce_perf of rccl-tests with small sizes: its time, not its bandwidth", kHip},
     {"a profiler's trace: many short collectives, each of which takes as long as the next"},
 });
 constexpr auto kOverlapOff = std::to_array<Check>({
     {"a profiler's trace: kernels of NCCL or RCCL with nothing beside them on the compute stream"},
-    {"--overlap-grad-reduce, --overlap-param-gather and --tp-comm-overlap among its arguments", "",
-     FrameworkFamily::kMegatron},
+    {"--overlap-grad-reduce, --overlap-param-gather and --tp-comm-overlap among its arguments",
+     std::nullopt, FrameworkFamily::kMegatron},
     {"comm_overlap and ddp of the recipe: overlap_grad_reduce, overlap_param_gather, "
      "tp_comm_overlap",
-     "", FrameworkFamily::kNemo},
-    {"overlap_comm of zero_optimization in its configuration", "", FrameworkFamily::kDeepSpeed},
+     std::nullopt, FrameworkFamily::kNemo},
+    {"overlap_comm of zero_optimization in its configuration", std::nullopt,
+     FrameworkFamily::kDeepSpeed},
 });
 constexpr auto kHostSlow = std::to_array<Check>({
     {"a profiler's trace: gaps between kernels of the compute stream"},
     {"nvidia-smi topo -m beside numactl --show: each process bound to the socket of its GPU",
-     kNvidia},
+     kCuda},
     {"rocm-smi --showtoponuma beside numactl --show: each process bound to the socket of its GPU",
-     kAmd},
+     kHip},
     {"the same step with random data in memory: no loader is waited for"},
-    {"dataloader_num_workers: 0 loads each batch between two steps", "",
+    {"dataloader_num_workers: 0 loads each batch between two steps", std::nullopt,
      FrameworkFamily::kTransformers},
 });
 constexpr auto kLaunchesUnfused = std::to_array<Check>({
     {"CUDA_LAUNCH_BLOCKING must not be 1"},
     {"a profiler's trace: kernels a layer, and whether CUDA graphs are replayed"},
-    {"TORCH_LOGS=graph_breaks,recompiles: regions that torch.compile left to eager calls", "",
-     FrameworkFamily::kTorchtitan},
+    {"TORCH_LOGS=graph_breaks,recompiles: regions that torch.compile left to eager calls",
+     std::nullopt, FrameworkFamily::kTorchtitan},
     {"--cuda-graph-impl, --moe-permute-fusion, --cross-entropy-loss-fusion and the lines of fused "
      "kernels that it builds when it starts",
-     "", FrameworkFamily::kMegatron},
-    {"experts_implementation: eager launches the products of every expert by themselves", "",
-     FrameworkFamily::kTransformers},
+     std::nullopt, FrameworkFamily::kMegatron},
+    {"experts_implementation: eager launches the products of every expert by themselves",
+     std::nullopt, FrameworkFamily::kTransformers},
 });
 constexpr auto kAttentionNotFlash = std::to_array<Check>({
-    {"NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2: the backend that Transformer Engine chose, and why", "",
+    {"NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2: the backend that Transformer Engine chose, and why",
+     std::nullopt, FrameworkFamily::kMegatron},
+    {"NVTE_FLASH_ATTN, NVTE_FUSED_ATTN, NVTE_UNFUSED_ATTN in the environment", std::nullopt,
      FrameworkFamily::kMegatron},
-    {"NVTE_FLASH_ATTN, NVTE_FUSED_ATTN, NVTE_UNFUSED_ATTN in the environment", "",
-     FrameworkFamily::kMegatron},
-    {"NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2: the backend that Transformer Engine chose, and why", "",
-     FrameworkFamily::kNemo},
-    {"attn_implementation: eager writes the scores out", "", FrameworkFamily::kTransformers},
+    {"NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2: the backend that Transformer Engine chose, and why",
+     std::nullopt, FrameworkFamily::kNemo},
+    {"attn_implementation: eager writes the scores out", std::nullopt,
+     FrameworkFamily::kTransformers},
     {"torch.nn.attention.WARN_FOR_UNFUSED_KERNELS = True, and names of kernels in a trace"},
 });
 constexpr auto kPrecisionNotUsed = std::to_array<Check>({
-    {"params_dtype in its dump of arguments: torch.float32 without --bf16", "",
+    {"params_dtype in its dump of arguments: torch.float32 without --bf16", std::nullopt,
      FrameworkFamily::kMegatron},
-    {"bf16 or fp16 of its arguments; without either it trains in fp32", "",
+    {"bf16 or fp16 of its arguments; without either it trains in fp32", std::nullopt,
      FrameworkFamily::kTransformers},
     {"names of products in a profiler's trace: sgemm, f32f32_f32f32 and tf32 are no bf16"},
 });
 constexpr auto kRecomputation = std::to_array<Check>({
-    {"--recompute-granularity among its arguments", "", FrameworkFamily::kMegatron},
-    {"recompute_granularity of the recipe", "", FrameworkFamily::kNemo},
-    {"activation_checkpoint.mode in the launch file", "", FrameworkFamily::kTorchtitan},
-    {"gradient_checkpointing of its arguments", "", FrameworkFamily::kTransformers},
-    {"remat_policy in its configuration", "", FrameworkFamily::kMaxText},
+    {"--recompute-granularity among its arguments", std::nullopt, FrameworkFamily::kMegatron},
+    {"recompute_granularity of the recipe", std::nullopt, FrameworkFamily::kNemo},
+    {"activation_checkpoint.mode in the launch file", std::nullopt, FrameworkFamily::kTorchtitan},
+    {"gradient_checkpointing of its arguments", std::nullopt, FrameworkFamily::kTransformers},
+    {"remat_policy in its configuration", std::nullopt, FrameworkFamily::kMaxText},
     {"a profiler's trace: forward kernels of a layer once more in its backward"},
 });
 constexpr auto kExpertImbalance = std::to_array<Check>({
     {"tokens of each expert, as the router's log or its load-balancing loss has them"},
-    {"the same step with an even routing (--moe-router-force-load-balancing)", "",
+    {"the same step with an even routing (--moe-router-force-load-balancing)", std::nullopt,
      FrameworkFamily::kMegatron},
-    {"the same step with an even routing (debug.moe_force_load_balance)", "",
+    {"the same step with an even routing (debug.moe_force_load_balance)", std::nullopt,
      FrameworkFamily::kTorchtitan},
 });
 constexpr auto kOffload = std::to_array<Check>({
@@ -102,13 +104,13 @@ constexpr auto kOffload = std::to_array<Check>({
 constexpr auto kClockOrPower = std::to_array<Check>({
     {"nvidia-smi -q -d CLOCK,POWER,PERFORMANCE while it trains: the SM clock, the power limit, and "
      "which reason of clock events is active",
-     kNvidia},
-    {"rocm-smi --showclocks --showpower --showmaxpower while it trains", kAmd},
+     kCuda},
+    {"rocm-smi --showclocks --showpower --showmaxpower while it trains", kHip},
 });
 constexpr auto kSlowRank = std::to_array<Check>({
     {"time of collectives by rank: the rank that all others wait for waits least"},
     {"the clock and the power of each GPU beside the others'"},
-    {"--log-straggler among its arguments", "", FrameworkFamily::kMegatron},
+    {"--log-straggler among its arguments", std::nullopt, FrameworkFamily::kMegatron},
 });
 constexpr auto kSoftwareVersion = std::to_array<Check>({
     {"the release or commit of the framework, of PyTorch and of the attention library"},
@@ -173,7 +175,7 @@ static_assert(names_every_value<Cause, kCauses.size()>(), "each cause needs a ro
 }  // namespace
 
 bool Check::applies_to(const Experiment& experiment) const {
-  return (vendor.empty() || vendor == experiment.cluster.device.vendor) &&
+  return (!runtime || *runtime == experiment.cluster.device.architecture.runtime) &&
          (!framework || *framework == experiment.software.framework);
 }
 

@@ -19,7 +19,7 @@ namespace stepcast {
 // How to see a cause: what to run or to read, and what it says where the cause is there.
 struct Check {
   std::string_view text;
-  std::string_view vendor{};                   // of the GPUs that it is for; empty: of any
+  std::optional<DeviceRuntime> runtime{};      // whose tools it names; nothing: any
   std::optional<FrameworkFamily> framework{};  // whose options or log it names; nothing: any
 
   [[nodiscard]] bool applies_to(const Experiment& experiment) const;

@@ -2,6 +2,7 @@
 #include "stepcast/hardware/device_spec.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 
 #include "stepcast/base/nearest_name.hpp"
@@ -315,6 +316,30 @@ PartDistance own_distance(const DeviceSpec& base, const DeviceSpec& part,
   return assumes_rates(part, file) ? PartDistance::kArchitecture : distance_from(base, part);
 }
 
+// How far it is from the kernels that it runs on; a part of the user's own is held against its
+// base, which `shipped` loads by its name.
+void place_among_parts(const ConfigNode& root, const std::filesystem::path& file,
+                       DeviceSpec& device,
+                       const std::function<DeviceSpec(const std::string& name)>& shipped) {
+  if (!device.is_own) {
+    if (!device.stand_in.empty()) {
+      device.distance = distance_from(shipped(device.stand_in), device);
+    }
+    return;
+  }
+  device.distance = PartDistance::kArchitecture;
+  if (device.bases.empty()) {
+    return;
+  }
+  const DeviceSpec base = shipped(device.bases.front());
+  hold_against(base, root, device);
+  // What a base is away from the kernels that it runs on, its part is at least.
+  device.distance = std::max(base.distance, own_distance(base, device, file));
+  if (device.stand_in.empty()) {
+    device.stand_in = base.stand_in;
+  }
+}
+
 }  // namespace
 
 Dtype DeviceSpec::base_format() const {
@@ -401,25 +426,9 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   }
   read_whole_part(std::move(top), device, profiles);
   diagnostics.throw_if_any();
-  const auto shipped = [&](const std::string& name) {
+  place_among_parts(root, file, device, [&](const std::string& name) {
     return load_device(profiles / "gpus" / (name + ".yaml"), shared_sources, profiles);
-  };
-  if (!device.is_own) {
-    if (!device.stand_in.empty()) {
-      device.distance = distance_from(shipped(device.stand_in), device);
-    }
-    return device;
-  }
-  device.distance = PartDistance::kArchitecture;
-  if (!device.bases.empty()) {
-    const DeviceSpec base = shipped(device.bases.front());
-    hold_against(base, root, device);
-    // What a base is away from the kernels that it runs on, its part is at least.
-    device.distance = std::max(base.distance, own_distance(base, device, file));
-    if (device.stand_in.empty()) {
-      device.stand_in = base.stand_in;
-    }
-  }
+  });
   return device;
 }
 

@@ -148,7 +148,8 @@ TEST_CASE("Constants of a base that is not there are refused at their place", "[
 
 TEST_CASE("a part of one's own is no nearer to measured kernels than its base", "[unit]") {
   const test::TextFile file("own_part.yaml",
-                            "name: own\ntitle: own\nbase: h20\nhbm: {capacity: 141 GB}\n");
+                            "name: own\ntitle: own\nbase: h20\n"
+                            "hbm: {capacity: {value: 141 GB, assumed: a later card}}\n");
   const DeviceSpec own = load_gpu(file.path().string(), test::data_root(), {"test", 0, 0});
   CHECK(own.distance == test::shipped_gpu("h20").distance);
   CHECK(own.distance == PartDistance::kArchitecture);
