@@ -310,8 +310,8 @@ void ExpertLayer::cast_weights(std::int64_t rows, std::int64_t cols) {
 }
 
 // The gradient of each slice is as large as all of them: zeros are written, and it is added to the
-// sum of those before. transformers 5.17 on H200 with experts_implementation eager: 898 of each a
-// step, a millisecond of a layer's adds and a quarter of one of its fills for each expert.
+// sum of those before. transformers 5.17 on H200 with experts_implementation eager: 898 slices a
+// step of Qwen3 30B-A3B of 5 layers, 0.27 ms for the zeros and 0.85 ms for the sum of each.
 void ExpertLayer::add_up_slices(std::int64_t slices, std::int64_t weights) {
   if (!build_.trains()) {
     return;
