@@ -9,6 +9,7 @@ build_packages=(
   rapidjson-dev          # JSON piece by piece: profiler traces
   libtomlplusplus-dev    # TOML: torchtitan's files
   zlib1g-dev             # gzip: profiler traces, in and out
+  libsqlite3-dev         # SQLite: databases of Nsight Systems and rocprofv3
   libeigen3-dev          # least squares of stepcast calibrate
   libtbb-dev             # the threads of a search
   libspdlog-dev          # warnings on standard error

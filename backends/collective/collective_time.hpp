@@ -9,8 +9,10 @@
 //            starts in the middle of a domain ends in it. A broadcast leaves k - 1
 //     Simple transfer = V / min(B, g O) + e own / C, with V = steps / n S over the links and own =
 //            S / n that a rank copies for itself, of which e = max(least, 1 / (1 + own / A)) keeps
-//            the link waiting; hidden(h, t) = (h^1.5 + t^1.5)^(2/3): hops are paid in full while
-//            chunks are small and hide behind the transfer of large ones
+//            the link waiting; inside a domain hidden(h, t) = (h^1.5 + t^1.5)^(2/3): hops are
+//            paid in full while chunks are small and hide behind the transfer of large ones.
+//            Between domains a step waits for the slice before it: hidden(h, t) = max(h + t
+//            min(1, W / own), t) of the links' time t, with W a slice for each channel
 //     LL128  the same at the share of the rate that 120 data bytes of 128 leave, hops unhidden
 //     LL     every byte that a rank sends, receives or keeps goes through its units at the rate of
 //            LL: (V + own) / R, over the network twice the volume; hops unhidden

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which algorithm and protocol the library takes.
 //
-// Inside one domain NCCL picks the least of its own estimates base + hops + bytes / rate, with
-// constants of its source. Over its switching sizes the real time may jump: it jumps up where the
-// estimate flatters the next protocol, as measured curves show. Where the next one would be faster
-// than the one before at the size of the switch, that size's time holds, so that more bytes never
-// take less time. Between domains, and for a library without such constants, the fastest is taken.
+// NCCL picks the least of its own estimates base + hops + bytes / rate, with constants of its
+// source, inside a domain as between domains. Over its switching sizes the real time may jump: it
+// jumps up where the estimate flatters the next protocol, as measured curves show. Where the next
+// one would be faster than the one before at the size of the switch, that size's time holds, so
+// that more bytes never take less time. For a library without such constants the fastest is taken,
+// and so is the faster of ring and tree between domains.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -28,14 +29,62 @@ Candidate estimate(Protocol protocol, const ProtocolTuning& tuning, const RingSt
           ring.sent / tuning.rate.value()};
 }
 
+// The estimates of a ring that leaves its domain: inside it a step takes at least what the network
+// asks of the host, and NICs may set the rate of the bus.
+class NetworkEstimates {
+ public:
+  NetworkEstimates(CollectiveOp op, const FabricView& view)
+      : tuning_(*view.constants.tuning),
+        ring_(ring_steps(op, view.links)),
+        share_(std::min(1.0, real(view.links.members) * view.links.outside / tuning_.simple.rate)),
+        reduces_all_(op == CollectiveOp::kAllReduce) {}
+
+  [[nodiscard]] std::vector<Candidate> all() const {
+    const NetworkTuning& network = tuning_.network;
+    ProtocolTuning ll = tuning_.ll;
+    ll.rate = min(network.ll_rate, 0.5 * share_ * tuning_.simple.rate);
+    std::vector<Candidate> candidates = {
+        candidate(Protocol::kLl, ll, network.ll_hop, network.overhead)};
+    if (tuning_.ll128) {
+      ProtocolTuning ll128 = *tuning_.ll128;
+      ll128.rate = share_ * ll128.rate;
+      candidates.push_back(candidate(Protocol::kLl128, ll128, network.ll128_hop, network.overhead));
+    }
+    ProtocolTuning simple = tuning_.simple;
+    simple.rate = share_ * simple.rate;
+    candidates.push_back(
+        candidate(Protocol::kSimple, simple, network.simple_hop, 3.0 * network.overhead));
+    return candidates;
+  }
+
+ private:
+  [[nodiscard]] Candidate candidate(Protocol protocol, const ProtocolTuning& tuning, Seconds hop,
+                                    Seconds least) const {
+    // The library's own correction of all-reduces by Simple between nodes.
+    constexpr double kPlateau = 1.4;
+    const double corrected = reduces_all_ && protocol == Protocol::kSimple ? kPlateau : 1.0;
+    const Seconds hops = ring_.inside * max(tuning.hop, least) + ring_.outside * hop;
+    return {CollectiveAlgorithm::kRing, protocol, corrected * (tuning.base + hops),
+            ring_.sent / tuning.rate.value()};
+  }
+
+  const TuningConstants& tuning_;
+  RingSteps ring_;
+  double share_;  // of the rate inside a domain
+  bool reduces_all_;
+};
+
 bool uses_switch(const FabricView& view) {
   return view.constants.in_switch && !view.links.mesh &&
          view.links.members >= view.constants.in_switch->least_ranks;
 }
 
 std::vector<Candidate> estimates(CollectiveOp op, const FabricView& view, bool ring_only) {
+  if (view.links.domains > 1) {
+    return NetworkEstimates(op, view).all();
+  }
   const TuningConstants& tuning = *view.constants.tuning;
-  const RingSteps ring = ring_steps(op, view.links);  // inside one domain
+  const RingSteps ring = ring_steps(op, view.links);
   std::vector<Candidate> candidates = {estimate(Protocol::kLl, tuning.ll, ring)};
   if (tuning.ll128) {
     candidates.push_back(estimate(Protocol::kLl128, *tuning.ll128, ring));
@@ -103,21 +152,29 @@ CollectiveTime fastest(std::initializer_list<CollectiveTime> times) {
   return *std::ranges::min_element(times, {}, &CollectiveTime::duration);
 }
 
+// Of the protocols that the library uses on this part.
 template <typename TimeBy>
-CollectiveTime fastest_protocol(const TimeBy& time_by_protocol) {
-  return fastest({time_by_protocol(Protocol::kLl), time_by_protocol(Protocol::kLl128),
-                  time_by_protocol(Protocol::kSimple)});
+CollectiveTime fastest_protocol(const CollectiveConstants& constants,
+                                const TimeBy& time_by_protocol) {
+  const CollectiveTime time =
+      fastest({time_by_protocol(Protocol::kLl), time_by_protocol(Protocol::kSimple)});
+  const bool has_ll128 = !constants.tuning || constants.tuning->ll128;
+  return has_ll128 ? fastest({time, time_by_protocol(Protocol::kLl128)}) : time;
 }
 
 CollectiveTime ring_choice(CollectiveOp op, Bytes bytes, const FabricView& view) {
-  if (view.links.domains == 1 && view.constants.tuning) {
+  // A broadcast is estimated in another way, which has not been checked.
+  const bool estimated = view.links.domains == 1 || op != CollectiveOp::kBroadcast;
+  if (view.constants.tuning && estimated) {
     return by_estimate(op, bytes, view, true);
   }
-  return fastest_protocol([&](Protocol p) { return ring_time(op, bytes, p, view); });
+  return fastest_protocol(view.constants,
+                          [&](Protocol p) { return ring_time(op, bytes, p, view); });
 }
 
 CollectiveTime tree_choice(CollectiveOp op, Bytes bytes, const FabricView& view) {
-  return fastest_protocol([&](Protocol p) { return tree_time(op, bytes, p, view); });
+  return fastest_protocol(view.constants,
+                          [&](Protocol p) { return tree_time(op, bytes, p, view); });
 }
 
 CollectiveTime free_choice(CollectiveOp op, Bytes bytes, const FabricView& view) {

@@ -27,8 +27,9 @@ Transfer links_time(Bytes sent, double inside_volume, double outside_volume,
                     const FabricView& view) {
   const LinkGroup& links = view.links;
   const Seconds inside = links.members > 1 ? inside_volume * sent / ring_rate(view) : Seconds{};
-  const Seconds outside =
-      links.domains > 1 ? outside_volume * sent / (real(links.members) * links.outside) : Seconds{};
+  const Seconds outside = links.domains > 1
+                              ? outside_volume * sent / (real(links.members) * links.ring_outside)
+                              : Seconds{};
   return slower(inside, outside);
 }
 
@@ -41,6 +42,16 @@ Seconds own_time(Bytes own, const SimpleConstants& c) {
 
 Seconds hop_time(const RingSteps& ring, const ProtocolConstants& protocol) {
   return ring.inside * protocol.hop + ring.outside * protocol.network_hop;
+}
+
+// Simple hands a rank's part on in slices. Between nodes the next step waits for the slice that
+// arrives, and so for all of a part that is no more than one slice on each channel.
+// A step inside a node is what it is in a ring of hundreds of ranks; `hop`, of rings of a few
+// ranks, holds what fills their channels, too.
+Seconds long_ring(const RingSteps& ring, Seconds wire, Bytes own, const SimpleConstants& c) {
+  const Seconds hops = ring.inside * c.long_hop + ring.outside * c.network_hop;
+  const double of_part = own > c.whole_part ? c.whole_part / own : 1.0;
+  return max(hops + of_part * wire, wire);
 }
 
 }  // namespace
@@ -104,7 +115,12 @@ CollectiveTime ring_time(CollectiveOp op, Bytes bytes, Protocol protocol, const 
     const Transfer wire = links_time(sent, 1.0, 1.0, view);
     time.outside = wire.outside;
     time.transfer = wire.time + own_time(own, c.simple);
-    time.duration = c.simple.base + partly_hidden(hop_time(ring, c.simple), time.transfer);
+    if (view.links.domains > 1) {
+      const Seconds copied = time.transfer - wire.time;
+      time.duration = c.simple.base + long_ring(ring, wire.time, own, c.simple) + copied;
+    } else {
+      time.duration = c.simple.base + partly_hidden(ring.inside * c.simple.hop, time.transfer);
+    }
   }
   time.duration += view.links.network_base;
   return time;

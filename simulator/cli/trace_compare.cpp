@@ -40,11 +40,12 @@ void add_trace_compare(CLI::App& program, const GlobalOptions& global, Run& run)
       "trace-compare", "a profiler's trace of a step beside its projection, operator by operator");
   auto options = std::make_shared<TraceCompareOptions>();
   add_experiment_options(*command, options->experiment);
-  take_standard_input(
-      *command->add_option("traces", options->settings.traces,
-                           "traces of PyTorch's profiler (JSON, plain or gzip), - is standard "
-                           "input; of several ranks: the first is compared, and who waits for whom "
-                           "is told of all"));
+  take_standard_input(*command->add_option(
+      "traces", options->settings.traces,
+      "traces of PyTorch's profiler (JSON, plain or gzip), - is standard "
+      "input, or databases of Nsight Systems and rocprofv3 (SQLite); of several ranks: the "
+      "first is compared, and who waits for whom "
+      "is told of all"));
   command->add_option("--step", options->settings.step,
                       "a step that the profiler marked, by its number; default: a steady one");
   command

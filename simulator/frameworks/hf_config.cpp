@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/hf_config.hpp"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -126,8 +128,26 @@ void append(std::string& note, const std::string& sentence) {
   note += (note.empty() ? "" : " ") + sentence;
 }
 
-std::string note_of(const TextModel& text, const HfFields& fields) {
+// The class of a file whose model ends in something else than a language model's output matrix.
+std::string other_class(const ConfigNode& root) {
+  constexpr std::array<std::string_view, 4> kOthers = {
+      "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "Model"};
+  const ConfigNode* list = root.find("architectures");
+  if (list == nullptr || list->items.empty()) {
+    return "";
+  }
+  const std::string& first = list->items.front().text;
+  const bool other =
+      std::ranges::any_of(kOthers, [&first](std::string_view end) { return first.ends_with(end); });
+  return other && !first.ends_with("LMHeadModel") ? first : "";
+}
+
+std::string note_of(const ConfigNode& root, const TextModel& text, const HfFields& fields) {
   std::string note;
+  if (const std::string other = other_class(root); !other.empty()) {
+    append(note, "The file is of " + shown(other) +
+                     ": read is the language model of its type, with an output matrix.");
+  }
   if (!text.of.empty()) {
     append(note, "The text model of a " + shown(text.of) + ".");
   }
@@ -192,13 +212,17 @@ ModelSpec import_hf_config(std::string_view json_text, const std::string& file_n
   model.name = model_name;
   model.title = model_name;
   model.source = "imported from " + file_name;
+  if (file.optional_flag("is_encoder_decoder").value_or(false)) {
+    file.error("is_encoder_decoder",
+               "is true; a model file has no form for an encoder beside the decoder");
+  }
   if (const HfType* type = find_type(text, types, file)) {
     HfFields fields(file, *type);
     model.family = type->name;
     read_type(fields, model);
     read_top_tie(*config, text, fields, model);
     file.refuse_misspelt({});
-    model.note = note_of(text, fields);
+    model.note = note_of(*config, text, fields);
   }
   file.report_missing();
   diagnostics.throw_if_any();

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "importers/row_readers.hpp"
+#include "stepcast/experiment/traced_device.hpp"
 #include "stepcast/result/expected_error.hpp"
 #include "trace_reader/predicted_categories.hpp"
 #include "trace_reader/step_trace.hpp"
@@ -29,7 +30,7 @@ constexpr std::array kStepsFiles = {StepsFile{"steps.jsonl", &read_measured_step
 std::string case_of(const std::filesystem::path& file) {
   constexpr std::string_view kStart = "trace_";
   std::string name = file.filename().string();
-  for (const std::string_view ending : {".gz", ".json"}) {
+  for (const std::string_view ending : {".gz", ".json", ".sqlite"}) {
     if (name.ends_with(ending)) {
       name.resize(name.size() - ending.size());
     }
@@ -138,6 +139,13 @@ std::vector<ValidationRow> trace_rows(const std::filesystem::path& file,
   common.gpu = step.cluster.device.name;
   common.family = name(accuracy_family(step.model));
   common.group = common.gpu + " trace " + common.family;
+  const ComparedDevice device = compared_device(trace.device, step.cluster.device, profiles);
+  if (device.match == DeviceMatch::kOther) {
+    common.metric = Metric::kStepTime;
+    common.measured = trace.step.value();
+    common.skipped = "the trace " + device.text + "; the experiment is on " + common.gpu;
+    return {common};
+  }
   TraceRows rows(std::move(common), predicted);
   rows.add(Metric::kStepTime, "", trace.step, predicted.step);
   for (std::size_t i = 0; i < kStepCategories; ++i) {

@@ -12,16 +12,16 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 11> kKinds = {
+constexpr std::array<std::string_view, 12> kKinds = {
     "projection", "schedules",        "explanation",    "difference", "constants", "comparison",
-    "sweep",      "trace_comparison", "recommendation", "accuracy",   "diagnosis"};
-static_assert(kKinds.size() == static_cast<std::size_t>(PageKind::kDiagnosis) + 1);
+    "sweep",      "trace_comparison", "recommendation", "accuracy",   "diagnosis", "scaling"};
+static_assert(kKinds.size() == static_cast<std::size_t>(PageKind::kScaling) + 1);
 
 // The files that make up the page's script, each after what it uses.
-constexpr std::array<std::string_view, 14> kScripts = {
+constexpr std::array<std::string_view, 15> kScripts = {
     "figures.js",  "colours.js",       "elements.js",       "tables.js",        "plots.js",
     "timeline.js", "step_sections.js", "input_sections.js", "plan_explorer.js", "recommendation.js",
-    "accuracy.js", "waterfall.js",     "diagnosis.js",      "pages.js"};
+    "accuracy.js", "waterfall.js",     "diagnosis.js",      "scaling.js",       "pages.js"};
 
 std::string_view part(std::string_view file) {
   const auto found = page_parts().find(file);

@@ -26,6 +26,7 @@ enum class PageKind {
   kRecommendation,
   kAccuracy,
   kDiagnosis,
+  kScaling,
 };
 
 struct Page {

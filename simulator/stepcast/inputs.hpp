@@ -95,6 +95,19 @@ struct ProjectSettings {
   GpuHourPrices prices{};  // of the experiment's GPU
 };
 
+// Called before each part of a long work with what it is: "2 of 5, h200_sxm". Null: nobody asks.
+using SaysWhat = std::function<void(const std::string& what)>;
+
+// An experiment on numbers of GPUs that double from the first to the last.
+struct ScalingSettings {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  bool strong = false;     // the global batch stays; else it grows with the GPUs
+  bool best_plan = false;  // each size with the best of all plans that the experiment leaves
+  int threads = 0;         // of that search; 0: as many as the process has processors
+  SaysWhat at{};
+};
+
 // One layer of the model by itself.
 struct LayerSettings {
   std::string layer{};         // moe, dense, a number from 0; empty: one with experts if there is
@@ -123,9 +136,6 @@ struct PlanFolder {
   std::function<void(const std::string& name, const std::string& text)> write{};  // null: nowhere
   std::function<void(const std::string& remark)> remark{};  // what a framework cannot say
 };
-
-// Called before each part of a long work with what it is: "2 of 5, h200_sxm". Null: nobody asks.
-using SaysWhat = std::function<void(const std::string& what)>;
 
 struct CompareSettings {
   GpuHourPrices prices{};  // of GPUs of columns

@@ -100,6 +100,10 @@ class Simulator {
   // The step by each pipeline schedule.
   [[nodiscard]] Report schedules_report(const ExperimentSource& experiment,
                                         const ReportForm& form = {}) const;
+  // The step on more and more GPUs, and what takes the rate of each.
+  [[nodiscard]] Report scaling_report(const ExperimentSource& experiment,
+                                      const ScalingSettings& settings,
+                                      const ReportForm& form = {}) const;
   // Memory by pipeline rank and saved tensors.
   [[nodiscard]] Report memory_report(const ExperimentSource& experiment,
                                      const ReportForm& form = {}) const;

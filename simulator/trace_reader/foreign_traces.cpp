@@ -13,14 +13,14 @@ constexpr std::string_view kXplane =
     "a profile of XLA (xplane.pb), which is not read; of JAX compare the time of a step with "
     "'stepcast project'";
 constexpr std::string_view kRocprof =
-    "a result of rocprof, which does not know PyTorch's operators; give the trace of PyTorch's "
-    "profiler of the same step";
+    "a result of rocprof in a form that is not read; give the trace of PyTorch's profiler of the "
+    "same step, or the database of rocprofv3 --output-format rocpd";
 constexpr std::string_view kExecutionTrace =
     "an execution trace (PyTorch ET or Chakra), which has no times of kernels; give the profiler's "
     "trace of the same step (export_chrome_trace)";
 constexpr std::string_view kNsysReport =
-    "a report of Nsight Systems, which does not know PyTorch's operators; give the trace of "
-    "PyTorch's profiler of the same step";
+    "a report of Nsight Systems in a form that is not read; give its export: nsys export --type "
+    "sqlite --include-blobs true REPORT.nsys-rep";
 constexpr std::string_view kXlaTrace =
     "a trace of XLA, whose kernels are no operators of PyTorch and are not read; of JAX "
     "compare the time of a step with 'stepcast project'";
@@ -37,8 +37,8 @@ struct Signature {
 constexpr std::array kSignatures = {
     Signature{
         0, "SQLite format 3",
-        "an SQLite database, as nsys export and rocpd write it, which does not know PyTorch's "
-        "operators; give the trace of PyTorch's profiler of the same step"},
+        "an SQLite database, which is read from a file of its own alone; unpack it and give its "
+        "name"},
     Signature{0, "PK\x03\x04", "a zip archive; unpack it and give the trace inside"},
     Signature{257, "ustar", "a tar archive; unpack it and give a trace of it"},
     Signature{0, "\x80\x02", kPickle},
@@ -106,6 +106,28 @@ constexpr std::array kKnownKeys = {
     KnownKeys{{"model_type"}, kModelConfig},
 };
 
+// A table whose name begins so is in the databases of one tool.
+struct KnownTable {
+  std::string_view beginning;
+  std::string_view what;  // empty: it is read
+};
+constexpr std::array kKnownTables = {
+    KnownTable{
+        "rocpd_",
+        "a database of an older tracer (rocpd before rocprofv3), which is not read; give that "
+        "of rocprofv3 --output-format rocpd, or the trace of PyTorch's profiler"},
+    KnownTable{"StringTable",
+               "a profile of nvprof, which is not read; record the step with Nsight Systems, or "
+               "with PyTorch's profiler"},
+    KnownTable{"StringIds", ""},
+    KnownTable{"META_DATA_EXPORT", ""},
+    KnownTable{"CUPTI_ACTIVITY_KIND_", ""},
+};
+constexpr std::string_view kOtherDatabase =
+    "an SQLite database of another program; give an export of Nsight Systems (nsys export --type "
+    "sqlite --include-blobs true REPORT.nsys-rep), a database of rocprofv3, or the trace of "
+    "PyTorch's profiler";
+
 struct KnownArgument {
   std::string_view key;
   std::string_view what;
@@ -142,6 +164,14 @@ std::string_view trace_by_keys(std::span<const std::string> keys) {
       kKnownKeys, [&](const auto& all) { return std::ranges::all_of(all, is_there); },
       &KnownKeys::keys);
   return known == kKnownKeys.end() ? std::string_view() : known->what;
+}
+
+std::string_view trace_by_tables(std::span<const std::string> tables) {
+  const auto* const known = std::ranges::find_if(kKnownTables, [&](const KnownTable& sought) {
+    return std::ranges::any_of(
+        tables, [&](const std::string& table) { return table.starts_with(sought.beginning); });
+  });
+  return known == kKnownTables.end() ? kOtherDatabase : known->what;
 }
 
 std::string_view trace_by_argument(std::string_view key) {

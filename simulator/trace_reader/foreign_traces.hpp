@@ -23,6 +23,9 @@ std::string_view trace_by_name(std::string_view file);
 // Likewise of the keys of a JSON text's outermost object, in any order.
 std::string_view trace_by_keys(std::span<const std::string> keys);
 
+// Likewise of the tables of an SQLite database; empty for one that is read.
+std::string_view trace_by_tables(std::span<const std::string> tables);
+
 // Likewise of an event that carries an argument `key` ("hlo_op").
 std::string_view trace_by_argument(std::string_view key);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <string_view>
 
 #include "stepcast/base/error.hpp"
 
@@ -74,17 +75,22 @@ std::size_t steady(const std::vector<StepCalls>& steps, const TraceRecording& re
   return lengths[(lengths.size() - 1) / 2].second;
 }
 
+// The number at the end of a step's name, "7" of "ProfilerStep#7".
+std::string_view number_of(std::string_view mark) {
+  return mark.substr(mark.find_last_not_of("0123456789") + 1);
+}
+
 std::optional<std::size_t> named_step(const std::vector<StepCalls>& steps,
                                       const std::string& wanted) {
   const auto named = std::ranges::find_if(steps, [&wanted](const StepCalls& step) {
     const std::string& mark = step.mark->name;
-    return mark == wanted || mark.ends_with("#" + wanted);
+    return mark == wanted || number_of(mark) == wanted;
   });
   return named == steps.end() ? std::nullopt : std::optional(named - steps.begin());
 }
 
 // The profiler counts steps from 0, recorded or not.
-bool is_first(const std::string& mark) { return mark.ends_with("#0"); }
+bool is_first(const std::string& mark) { return number_of(mark) == "0"; }
 
 [[noreturn]] void refuse(const std::vector<StepCalls>& steps, const std::string& file,
                          const std::string& wanted) {

@@ -190,6 +190,9 @@ class OperatorCategories {
 
   Category settled(const DeviceCall& call) {
     Category category = call.category;
+    if (category == Category::kSendRecv && is_exchange(call)) {
+      return Category::kAllToAll;
+    }
     const bool product = category == Category::kGemm;
     if ((product || category == Category::kOther) && multiplies_vectors(call)) {
       category = Category::kMemoryBound;
@@ -222,6 +225,18 @@ class OperatorCategories {
   [[nodiscard]] bool is_of_grouped(const DeviceCall& call) const {
     const HostOperator* const caller = at(at(call.op)->parent);
     return caller != nullptr && is_grouped(*caller);
+  }
+
+  // NCCL sends and receives alone; what it is asked for says PyTorch's operator around the launch.
+  [[nodiscard]] bool is_exchange(const DeviceCall& call) const {
+    constexpr std::string_view kExchange = "c10d::alltoall";
+    const HostOperator* op = at(call.op);
+    for (int i = 0; op != nullptr && i < kFarthestCaller; ++i, op = at(op->parent)) {
+      if (name_of(*op).starts_with(kExchange)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   [[nodiscard]] bool is_of_fsdp(const DeviceCall& call) const {

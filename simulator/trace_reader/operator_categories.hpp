@@ -6,6 +6,7 @@
 //   aten::bmm [8192,1,6] x [8192,6,2048]                   no product: vectors, bound by memory
 //   aten::mm called by aten::_grouped_mm                   grouped_gemm, one expert after the other
 //   aten::_index_put_impl_ [49152,2048]                    expert_rows
+//   ncclDevKernel_SendRecv of c10d::alltoall_base_         all_to_all
 //
 // Copies on the device that operators of PyTorch make are part of what the model computes: the
 // casts of RoPE and of the loss, concatenations.

@@ -8,6 +8,7 @@
 #include "stepcast/base/sum.hpp"
 #include "trace_reader/compressed_stream.hpp"
 #include "trace_reader/foreign_traces.hpp"
+#include "trace_reader/measured_step.hpp"
 #include "trace_reader/work_shape.hpp"
 
 namespace stepcast {
@@ -131,7 +132,11 @@ bool is_step_trace(const std::filesystem::path& file) {
 }
 
 StepTrace read_step_trace(const std::filesystem::path& file) {
-  return summary_of(device_spans(read_recording(file)));
+  const TraceRecording recording = read_recording(file);
+  StepTrace trace = recording.steps.size() > 1 ? measured_step(recording, file.string()).summary
+                                               : summary_of(device_spans(recording));
+  trace.device = recording.head.device;
+  return trace;
 }
 
 }  // namespace stepcast

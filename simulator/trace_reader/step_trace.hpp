@@ -27,6 +27,7 @@ struct DeviceSpan {
 };
 
 struct StepTrace {
+  DeviceIdentity device;  // that it was taken on; says nothing where that is not known
   std::size_t spans = 0;
   Seconds step;  // from the first start to the last end
   CategoryTimes device_time{};
@@ -42,7 +43,8 @@ struct StepTrace {
 // another tool is one too, so that reading it says what it is (foreign_traces.hpp).
 bool is_step_trace(const std::filesystem::path& file);
 
-// Throws ConfigError for what is no such trace, is damaged, or holds no span of a device.
+// Of a trace with several marked steps the steady one (measured_step.hpp says which), of another
+// all. Throws ConfigError for what is no such trace, is damaged, or holds no span of a device.
 StepTrace read_step_trace(const std::filesystem::path& file);
 
 // Adds what begins at `start`, no earlier than all before it.

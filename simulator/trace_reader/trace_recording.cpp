@@ -10,7 +10,9 @@
 #include "stepcast/base/printable.hpp"
 #include "trace_reader/compressed_stream.hpp"
 #include "trace_reader/launch_join.hpp"
+#include "trace_reader/nsys_export.hpp"
 #include "trace_reader/operator_categories.hpp"
+#include "trace_reader/rocpd_database.hpp"
 
 namespace stepcast {
 namespace {
@@ -101,7 +103,7 @@ class RecordingBuilder {
       throw ConfigError({file_, 0, 0}, why_without_calls());
     }
     keep_one_device();
-    made_.has_backward = made_.texts.any_of(is_of_backward);
+    made_.has_backward = annotates_backward_ || made_.texts.any_of(is_of_backward);
     std::ranges::sort(made_.steps, {},
                       [](const MarkedStep& step) { return std::tie(step.start, step.name); });
     join_launches(std::move(launches_), std::move(threads_), made_);
@@ -175,10 +177,12 @@ class RecordingBuilder {
   }
 
   void add_collective(const CollectiveCall& call) {
-    made_.collectives.push_back({made_.texts.id_of(call.name),
-                                 made_.texts.id_of(call.group + " " + call.members),
-                                 made_.texts.id_of(call.dtype), call.in_elements, call.out_elements,
-                                 call.ranks, call.source, call.destination});
+    const bool grouped = !call.group.empty() || !call.members.empty();
+    made_.collectives.push_back(
+        {made_.texts.id_of(call.name),
+         grouped ? made_.texts.id_of(call.group + " " + call.members) : kNoText,
+         made_.texts.id_of(call.dtype), call.in_elements, call.out_elements, call.ranks,
+         call.source, call.destination});
   }
 
   void add_operator(const TraceEvent& event) {
@@ -197,7 +201,8 @@ class RecordingBuilder {
   }
 
   void add_annotation(const TraceEvent& event) {
-    if (event.name.starts_with(kStepMark)) {
+    annotates_backward_ = annotates_backward_ || is_of_backward(event.name);
+    if (event.marks_step || event.name.starts_with(kStepMark)) {
       made_.steps.push_back({event.name, start_of(event), end_of(event)});
     } else if (event.name.starts_with(kFsdpMark)) {
       const std::string hook = event.name.substr(0, event.name.find(' '));
@@ -237,7 +242,7 @@ class RecordingBuilder {
     }
     const auto busiest =
         std::ranges::max_element(busy, {}, [](const auto& entry) { return entry.second; });
-    made_.devices = busy.size();
+    made_.devices = std::max(busy.size(), made_.head.devices_with_calls);
     if (busy.size() > 1) {
       std::erase_if(made_.calls,
                     [&](const DeviceCall& call) { return call.device != busiest->first; });
@@ -258,6 +263,7 @@ class RecordingBuilder {
   std::string_view foreign_;  // what an argument of an event says that the trace is
   std::string other_device_;  // the category of what launches on a device that is no GPU
   bool has_known_ = false;
+  bool annotates_backward_ = false;
   TraceRecording made_;
   std::deque<TracedLaunch> launches_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::int32_t> thread_places_;
@@ -277,7 +283,18 @@ TraceRecording read_recording(std::istream& stream, const std::string& file) {
   return builder.finished(std::move(head));
 }
 
+TraceRecording read_recording(const SqliteDatabase& database) {
+  RecordingBuilder builder(database.name());
+  const auto take = [&builder](const TraceEvent& event) { builder.take(event); };
+  TraceHead head = is_rocpd_database(database) ? read_rocpd_database(database, take)
+                                               : read_nsys_export(database, take);
+  return builder.finished(std::move(head));
+}
+
 TraceRecording read_recording(const std::filesystem::path& file) {
+  if (is_sqlite_database(file)) {
+    return read_recording(SqliteDatabase(file));
+  }
   CompressedInput input(file);
   std::istream stream(&input);
   try {

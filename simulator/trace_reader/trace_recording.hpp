@@ -31,6 +31,7 @@
 
 #include "stepcast/hardware/part_names.hpp"
 #include "trace_reader/launch_protocol.hpp"
+#include "trace_reader/sqlite_database.hpp"
 #include "trace_reader/step_categories.hpp"
 
 namespace stepcast {
@@ -75,6 +76,7 @@ struct TraceEvent {
   std::string grid;        // likewise
   std::string block;
   CollectiveCall collective;
+  bool marks_step = false;  // its name is a step's, with its number behind
   std::string_view
       foreign;  // what the trace is by an argument that PyTorch's profiler never writes
 };
@@ -90,6 +92,12 @@ struct TraceHead {
   DeviceIdentity device;   // whose calls are kept; says nothing where the trace does not
   std::int64_t rank = -1;  // -1: not stated
   std::int64_t world = 0;
+  // With calls, where those of one alone are given; 0: all are.
+  std::size_t devices_with_calls = 0;
+  // What whoever reads of the trace is to know, a sentence each without its stop.
+  std::vector<std::string> remarks;
+  // How the shapes of operators come into such a trace.
+  std::string_view shapes_are_recorded_by = "record it with record_shapes=True";
 };
 
 // Calls `take` for every event in order, and gives what stands beside the events. Throws
@@ -182,7 +190,7 @@ struct DeviceCall {
   bool in_graph = false;
 };
 
-// A step as the profiler marked it on the host ("ProfilerStep#7").
+// A step as it was marked on the host ("ProfilerStep#7", "train step 7").
 struct MarkedStep {
   std::string name;
   double start = 0.0;
@@ -197,13 +205,15 @@ struct TraceRecording {
   std::deque<RecordedCollective> collectives;
   std::vector<MarkedStep> steps;  // by their start
   std::size_t devices = 0;        // in the trace
-  // Whether an operator or a kernel is called one of a backward pass.
+  // Whether an operator, a kernel or a range is called one of a backward pass.
   bool has_backward = false;
 };
 
 // Throws ConfigError, which speaks of `file`, for what is no trace or holds no call of a device.
 TraceRecording read_recording(std::istream& stream, const std::string& file);
-// Of a file, plain or compressed with gzip.
+// Of an export of Nsight Systems (nsys_export.hpp) or a database of rocprofv3 (rocpd_database.hpp).
+TraceRecording read_recording(const SqliteDatabase& database);
+// Of a file: either, or a trace compressed with gzip.
 TraceRecording read_recording(const std::filesystem::path& file);
 
 // Which calls of a trace are the step that is looked at (measured_step.hpp says which).

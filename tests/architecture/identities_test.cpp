@@ -46,7 +46,9 @@ const std::vector<Subject>& subjects() {
         // A model that a file holds is given back by its name only if it has one.
         "simulator/stepcast/experiment/experiment.cpp",
         // Events of a profiler have no other sign of what they are.
-        "simulator/trace_reader/trace_recording.cpp"}},
+        "simulator/trace_reader/trace_recording.cpp", "simulator/trace_reader/nsys_export.cpp",
+        "simulator/trace_reader/rocpd_database.cpp", "simulator/trace_reader/stored_events.cpp",
+        "simulator/trace_reader/nvtx_names.cpp", "simulator/trace_reader/nvtx_payloads.cpp"}},
   };
   return rows;
 }

@@ -30,6 +30,7 @@ page project_trace 0 project "$example/12_llama3.1_405b_h100/experiment.yaml"
 page does_not_fit 3 project --model llama3.1_70b --gpu h100_sxm --nodes 1 --fsdp 8
 page does_not_divide 3 project --model llama3.1_70b --gpu h100_sxm --nodes 1 --tp 7
 page schedules 0 project "$example/12_llama3.1_405b_h100/experiment.yaml" --schedule all
+page scaling 0 project "$example/12_llama3.1_405b_h100/experiment.yaml" --gpus-from 1024 --gpus-to 16384
 page explain 0 explain "$example/15_deepseek_v3_h100/experiment.yaml"
 page difference 0 explain "$example/04_llama3.1_8b_mi300x/experiment.yaml" "$example/01_llama3.1_70b_mi300x/experiment.yaml"
 sed 's/micro_batch_size: 1/micro_batch_size: 2/' "$example/01_llama3.1_70b_mi300x/experiment.yaml" >"$made/other.yaml"

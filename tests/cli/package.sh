@@ -23,7 +23,7 @@ dpkg-deb --info "$deb" >"$made/out"
 says ' Package: stepcast$'
 says " Version: $("$stepcast" --version | cut -d' ' -f2)\$"
 dpkg-deb --field "$deb" Depends >"$made/out"
-for library in libc6 libstdc++6 libyaml-0-2 libyaml-cpp libspdlog libtbb zlib1g; do says "$library"; done
+for library in libc6 libstdc++6 libyaml-0-2 libyaml-cpp libspdlog libtbb zlib1g libsqlite3-0; do says "$library"; done
 
 question=(project --model llama3.1_8b --gpu h100_sxm --gbs 64)
 "$stepcast" "${question[@]}" >built.txt

@@ -55,6 +55,10 @@ int fuzz_table(const std::uint8_t* data, std::size_t size);
 // read_recording, measured_step: times within the step and every kernel in one row, or a
 // ConfigError.
 int fuzz_trace(const std::uint8_t* data, std::size_t size);
+// SqliteDatabase, read_recording of an export of Nsight Systems, of a database of rocprofv3: the
+// same.
+int fuzz_nsys(const std::uint8_t* data, std::size_t size);
+int fuzz_rocpd(const std::uint8_t* data, std::size_t size);
 // Simulator::project of an experiment that the bytes choose: an answer whose numbers are finite and
 // add up, or an InputError.
 int fuzz_project(const std::uint8_t* data, std::size_t size);
@@ -101,6 +105,7 @@ inline constexpr std::array kTargets = {Target{"claim", fuzz_claim},
                                         Target{"mlperf", fuzz_mlperf},
                                         Target{"model", fuzz_model},
                                         Target{"nemo", fuzz_nemo},
+                                        Target{"nsys", fuzz_nsys},
                                         Target{"operator", fuzz_operator},
                                         Target{"part", fuzz_part},
                                         Target{"point", fuzz_point},
@@ -110,6 +115,7 @@ inline constexpr std::array kTargets = {Target{"claim", fuzz_claim},
                                         Target{"quantity", fuzz_quantity},
                                         Target{"recipe", fuzz_recipe},
                                         Target{"record", fuzz_record},
+                                        Target{"rocpd", fuzz_rocpd},
                                         Target{"sweep", fuzz_sweep},
                                         Target{"table", fuzz_table},
                                         Target{"torchtitan", fuzz_torchtitan},

@@ -288,7 +288,7 @@ function wordSection(shown) {
     el("dl", { class: "words" }, used.map((word) => [el("dt", {}, word.names[0]), el("dd", {}, word.means)])))) : null;
 }
 
-const kinds = { projection, schedules, explanation, difference, constants, comparison, sweep, trace_comparison: traceComparison, recommendation, accuracy, diagnosis };
+const kinds = { projection, schedules, explanation, difference, constants, comparison, sweep, trace_comparison: traceComparison, recommendation, accuracy, diagnosis, scaling };
 const program = report.context ?? {};
 if (page.kind === "difference") page.title = differenceNames(report).title;
 document.title = page.title;

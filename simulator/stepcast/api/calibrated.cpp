@@ -12,11 +12,11 @@
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/api/job.hpp"
-#include "stepcast/api/traced_device.hpp"
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
+#include "stepcast/experiment/traced_device.hpp"
 #include "stepcast/operator_lines/op_text.hpp"
 #include "stepcast/report/calibration_report.hpp"
 #include "stepcast/stepcast.hpp"
@@ -152,7 +152,13 @@ std::vector<MeasuredKernel> kernels_in(const std::string& file,
   if (!traced.remark.empty()) {
     remarks.push_back(traced.remark);
   }
-  return traced_kernels(step, *traced.part, file);
+  std::vector<MeasuredKernel> kernels = traced_kernels(step, *traced.part, file);
+  if (kernels.empty()) {
+    throw ConfigError({file, 0, 0},
+                      "no operator of the trace has a shape, without which nothing is fitted; " +
+                          std::string(step.head.shapes_are_recorded_by));
+  }
+  return kernels;
 }
 
 std::vector<CalibrationRow> rows_of(const CalibrateSettings& settings, ConstantsOf of,

@@ -6,11 +6,11 @@
 #include <set>
 #include <utility>
 
-#include "stepcast/api/traced_device.hpp"
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/text_list.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/experiment/traced_device.hpp"
 #include "stepcast/trace_writer/step_trace.hpp"
 
 namespace stepcast {
@@ -87,6 +87,7 @@ std::vector<std::string> notes_on(const StepComparison& comparison, const Experi
   if (const std::string launches = launches_of(step); !launches.empty()) {
     notes.push_back("kernels of collectives by their launch, blocks x threads: " + launches);
   }
+  notes.insert(notes.end(), step.head.remarks.begin(), step.head.remarks.end());
   if (step.devices > 1) {
     notes.push_back("the trace has " + std::to_string(step.devices) +
                     " devices; the one that is busy for longest is compared");
@@ -134,9 +135,8 @@ std::vector<std::string> doubts_about(const StepComparison& comparison,
         "no operator of the trace has a shape that the projection has too: the trace is of another "
         "step than the experiment");
   } else if (comparison.operators.empty()) {
-    doubts.emplace_back(
-        "the trace has no shapes of operators, so that only sums are compared; record it with "
-        "record_shapes=True");
+    doubts.push_back("the trace has no shapes of operators, so that only sums are compared; " +
+                     std::string(step.head.shapes_are_recorded_by));
   }
   return doubts;
 }

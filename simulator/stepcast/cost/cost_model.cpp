@@ -2,6 +2,7 @@
 #include "stepcast/cost/cost_model.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace stepcast {
 namespace {
@@ -13,6 +14,18 @@ Dtype dtype_of(const Work& work) {
   } else {
     return work.dtype;
   }
+}
+
+// Of what several tensors take together, that of one.
+OpCost share_of(OpCost cost, double share) {
+  cost.duration = share * cost.duration;
+  cost.energy = share * cost.energy;
+  cost.hbm = share * cost.hbm;
+  cost.launches *= share;
+  for (CostTerm& term : cost.terms) {
+    term.duration = share * term.duration;
+  }
+  return cost;
 }
 
 struct Price {
@@ -36,7 +49,17 @@ struct Price {
     return model.memory_bound->memory_bound(op, kernel);
   }
   OpCost operator()(const Collective& op) const {
-    return model.collective->collective(op, FabricContext{cluster, kernel.detail});
+    Collective call = op;
+    call.bytes = op.joined * op.bytes;
+    call.joined = 1.0;
+    OpCost cost = model.collective->collective(call, FabricContext{cluster, kernel.detail});
+    if (kernel.captured > Seconds{} && op.group.size > 1) {
+      cost.duration += kernel.captured;
+      if (kernel.detail == Detail::kTerms) {
+        cost.terms.push_back({"captured", kernel.captured});
+      }
+    }
+    return share_of(std::move(cost), 1.0 / op.joined);
   }
   OpCost operator()(const ExpertExchange& op) const {
     return model.collective->exchange(op, FabricContext{cluster, kernel.detail});

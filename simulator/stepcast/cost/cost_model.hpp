@@ -52,6 +52,7 @@ struct KernelContext {
   Seconds launch;  // from the end of one kernel to the start of the next
   Detail detail = Detail::kDuration;
   Bytes cached{};  // of its operands, that the last-level cache still holds from what ran before
+  Seconds captured{};  // that a collective takes longer, as it does in a captured graph
 };
 
 struct FabricContext {

@@ -54,8 +54,8 @@ auto members_of(const ProcessGroup& group) {
   return std::tie(size, stride, run, jump);
 }
 auto members_of(const Collective& op) {
-  const auto& [kind, bytes, group, axis, algorithm, protocol, imbalance] = op;
-  return std::tuple_cat(std::tie(kind, bytes, axis, algorithm, protocol, imbalance),
+  const auto& [kind, bytes, group, axis, algorithm, protocol, imbalance, joined] = op;
+  return std::tuple_cat(std::tie(kind, bytes, axis, algorithm, protocol, imbalance, joined),
                         members_of(group));
 }
 auto members_of(const Routing& routing) {

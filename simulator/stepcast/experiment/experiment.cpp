@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 
+#include "stepcast/config/enum_fields.hpp"
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/goodput.hpp"
@@ -181,6 +182,7 @@ class ExperimentReader {
       restate_number(cluster, "least_hop", protocol + ".hop");
       restate_number(cluster, "least_network_hop", protocol + ".network_hop");
     }
+    restate_number(cluster, "least_hop", "simple.long_hop");
   }
 
   // What an experiment changes of its cluster without a profile of its own.
@@ -209,6 +211,7 @@ class ExperimentReader {
     nics.efficiency = cluster.optional_number("nic_efficiency", nics.efficiency, limits::kShare);
     read_fabric_changes(cluster);
     read_network_changes(cluster, spec.network);
+    spec.chips = cluster.optional_choice<Chips>("chips", enum_names<Chips>(), spec.chips);
     if (const ConfigNode* clock = cluster.take("gpu_clock")) {
       experiment_.locked_clock =
           cluster.quantity<Hertz>("gpu_clock", *clock, {limits::kMegahertz, "MHz"});
@@ -259,6 +262,7 @@ class ExperimentReader {
       protocol->hop = max(protocol->hop, least);
       protocol->network_hop = max(protocol->network_hop, least_network);
     }
+    library.simple.long_hop = max(library.simple.long_hop, least);
   }
 
   // On top of everything else that the cluster says.

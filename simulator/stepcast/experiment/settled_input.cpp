@@ -68,7 +68,10 @@ ConfigNode cluster_node(const Experiment& experiment) {
   writer.field("topology", name(cluster.network.topology));
   writer.field("nodes_per_pod", cluster.network.nodes_per_pod);
   writer.field("oversubscription", cluster.network.oversubscription);
+  writer.field("nodes_per_leaf", cluster.network.nodes_per_leaf);
+  writer.field("beyond_leaf", cluster.network.beyond_leaf);
   write_bus_rates(cluster.network.bus_rates, writer);
+  writer.field("chips", name(cluster.chips));
   if (experiment.locked_clock) {
     writer.quantity("gpu_clock", *experiment.locked_clock);
   }

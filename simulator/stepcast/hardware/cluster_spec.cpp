@@ -43,6 +43,8 @@ NetworkSpec read_network(SourcedReader reader) {
   network.nodes_per_pod = reader.optional_count("nodes_per_pod", kPositiveCount).value_or(0);
   network.oversubscription =
       reader.optional_number("oversubscription", kOversubscription).value_or(1.0);
+  network.nodes_per_leaf = reader.optional_count("nodes_per_leaf", kPositiveCount).value_or(0);
+  network.beyond_leaf = reader.optional_number("beyond_leaf", limits::kShare).value_or(1.0);
   reader.finish();
   return network;
 }
@@ -89,6 +91,8 @@ void read_network_changes(MappingReader& cluster, NetworkSpec& network) {
   network.nodes_per_pod = cluster.optional_count("nodes_per_pod", network.nodes_per_pod);
   network.oversubscription =
       cluster.optional_number("oversubscription", network.oversubscription, kOversubscription);
+  network.nodes_per_leaf = cluster.optional_count("nodes_per_leaf", network.nodes_per_leaf);
+  network.beyond_leaf = cluster.optional_number("beyond_leaf", network.beyond_leaf, limits::kShare);
   read_bus_rates(cluster, network.bus_rates);
 }
 

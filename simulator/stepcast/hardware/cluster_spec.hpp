@@ -87,10 +87,18 @@ struct BusRates {
 // The shape of the network between nodes.
 struct NetworkSpec {
   NetworkTopology topology = NetworkTopology::kRailOptimisedFatTree;
-  std::int64_t nodes_per_pod = 0;  // 0: one pod holds every node
-  double oversubscription = 1.0;   // of the links between pods: 2 carries half
+  std::int64_t nodes_per_pod = 0;   // 0: one pod holds every node
+  double oversubscription = 1.0;    // of the links between pods: 2 carries half
+  std::int64_t nodes_per_leaf = 0;  // 0: one leaf holds every node
+  double beyond_leaf = 1.0;         // of its rate, that a ring reaches once it leaves a leaf
   BusRates bus_rates;
 };
+
+// Whether GPUs that are slower than others of their kind have been taken out, as those who run
+// fleets do, or a job has whichever GPUs it was given.
+enum class Chips { kScreened, kUnscreened };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<Chips> = {"screened", "unscreened"};
 
 struct ClusterSpec {
   std::string name;
@@ -98,6 +106,7 @@ struct ClusterSpec {
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 8;
   NetworkSpec network;
+  Chips chips = Chips::kScreened;
   HostSpec host;  // of every GPU
   std::vector<Provenance> provenance;
   SourceTable sources;
@@ -133,7 +142,7 @@ ClusterProfile load_cluster_profile(const std::filesystem::path& file,
                                     const SourceTable& shared_sources);
 
 // Changes what `cluster` of an experiment says of the network: topology, nodes_per_pod,
-// oversubscription, bus_rates.
+// oversubscription, nodes_per_leaf, beyond_leaf, bus_rates.
 void read_network_changes(MappingReader& cluster, NetworkSpec& network);
 
 // `nodes` usual nodes of a GPU.

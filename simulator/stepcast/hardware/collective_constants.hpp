@@ -18,13 +18,23 @@ struct ProtocolTuning {
   BytesPerSecond rate;
 };
 
-// The estimates by which the library picks a protocol inside one domain. They are constants of its
-// source, not of the machine: a faster machine does not change them.
+// What the estimates of rings that leave a domain have besides.
+struct NetworkTuning {
+  Seconds ll_hop;
+  Seconds ll128_hop;
+  Seconds simple_hop;
+  Seconds overhead;        // the least of a step inside a domain, three times that by Simple
+  BytesPerSecond ll_rate;  // the most by LL, of a bus
+};
+
+// The estimates by which the library picks a protocol. They are constants of its source, not of the
+// machine: a faster machine does not change them.
 struct TuningConstants {
   ProtocolTuning ll;
   std::optional<ProtocolTuning> ll128;  // if the library uses it on this part
   ProtocolTuning simple;
   std::optional<ProtocolTuning> in_switch;
+  NetworkTuning network;
 };
 
 // What a protocol takes. Hops are dependent steps inside a domain and between domains.
@@ -43,11 +53,13 @@ struct Ll128Constants : ProtocolConstants {
 };
 
 struct SimpleConstants : ProtocolConstants {
+  Seconds long_hop;  // inside a domain, of a ring that leaves it
   double ring_share = 1.0;
   double tree_share = 0.5;
   BytesPerSecond own_rate;
   Bytes own_apart;
   double own_exposed = 1.0;
+  Bytes whole_part;
 };
 
 // In-switch reduction: every rank sends its tensor once and receives the sum once.
@@ -92,6 +104,7 @@ struct CollectiveConstants {
   SimpleConstants simple;
   std::optional<InSwitchConstants> in_switch;
   Bytes all_reduce_floor;
+  Seconds captured;  // of a collective in a captured graph, beyond one that is queued in a stream
   MessageConstants message;
   BesideComputation beside;
 };

@@ -21,6 +21,21 @@ inline constexpr auto kTuning = std::to_array<Constant<Tuning>>(
      {"rate", "GB/s", limits::kGigabytesPerSecond, kByHand,
       "of a bus, in nccl-tests' sense, as the library estimates it", &Tuning::rate}});
 
+using AcrossNetwork = NetworkTuning;
+inline constexpr auto kNetworkTuning = std::to_array<Constant<AcrossNetwork>>(
+    {{"ll_hop", "us", limits::kMicroseconds, kByHand,
+      "step between domains by LL, as the library estimates it", &AcrossNetwork::ll_hop},
+     {"ll128_hop", "us", limits::kMicroseconds, kByHand,
+      "step between domains by LL128, as the library estimates it", &AcrossNetwork::ll128_hop},
+     {"simple_hop", "us", limits::kMicroseconds, kByHand,
+      "step between domains by Simple, as the library estimates it", &AcrossNetwork::simple_hop},
+     {"overhead", "us", limits::kMicroseconds, kByHand,
+      "least step inside a domain of a ring that leaves it, three times that by Simple",
+      &AcrossNetwork::overhead},
+     {"ll_rate", "GB/s", limits::kGigabytesPerSecond, kByHand,
+      "most of a bus between domains by LL, as the library estimates it",
+      &AcrossNetwork::ll_rate}});
+
 using Ll = LlConstants;
 inline constexpr auto kLl = std::to_array<Constant<Ll>>(
     {Constant<Ll>{"base", "us", limits::kMicroseconds, Range<double>{0.5, 50.0},
@@ -56,6 +71,10 @@ inline constexpr auto kSimple = std::to_array<Constant<Simple>>(
      Constant<Simple>{"hop", "us", limits::kMicroseconds, Range<double>{2.0, 40.0},
                       "dependent step inside a domain by Simple", &Simple::hop}
          .with(kLatency),
+     Constant<Simple>{"long_hop", "us", limits::kMicroseconds, kByHand,
+                      "dependent step inside a domain by Simple, of a ring that leaves it",
+                      &Simple::long_hop}
+         .with(kLatency),
      Constant<Simple>{"network_hop", "us", limits::kMicroseconds, kByHand,
                       "dependent step between domains by Simple", &Simple::network_hop}
          .with(kLatency),
@@ -70,7 +89,10 @@ inline constexpr auto kSimple = std::to_array<Constant<Simple>>(
       &Simple::own_apart},
      {"own_exposed", "", limits::kShare, kByHand,
       "of the copying of a rank's own part, that keeps the link waiting however long it is",
-      &Simple::own_exposed}});
+      &Simple::own_exposed},
+     {"whole_part", "MiB", kFromNothing, kByHand,
+      "of a rank's own part, up to which it goes from node to node whole: a slice for each channel",
+      &Simple::whole_part}});
 
 using Switch = InSwitchConstants;
 inline constexpr auto kInSwitch = std::to_array<Constant<Switch>>(
@@ -90,7 +112,12 @@ inline constexpr auto kFloor = std::to_array<Constant<CollectiveConstants>>(
     {{"all_reduce_floor", "MiB", kFromNothing, kByHand,
       "bytes of a rank from which on an all-reduce takes at least what either of its halves "
       "takes alone; below, the library has quicker ways of its own for it",
-      &CollectiveConstants::all_reduce_floor}});
+      &CollectiveConstants::all_reduce_floor},
+     Constant<CollectiveConstants>{
+         "captured", "us", limits::kMicroseconds, kByHand,
+         "of a collective in a captured graph, beyond one that is queued in a stream",
+         &CollectiveConstants::captured}
+         .with(kLatency)});
 
 using Message = MessageConstants;
 inline constexpr auto kMessage = std::to_array<Constant<Message>>(
@@ -149,6 +176,7 @@ inline constexpr auto kPartsOfTuning = [](auto& visit) {
   visit.part("ll128", &TuningConstants::ll128, parts_of(kTuning));
   visit.part("simple", &TuningConstants::simple, parts_of(kTuning));
   visit.part("in_switch", &TuningConstants::in_switch, parts_of(kTuning));
+  visit.part("network", &TuningConstants::network, parts_of(kNetworkTuning));
 };
 
 inline constexpr auto kParts = [](auto& visit) {

@@ -39,6 +39,16 @@ struct UnfusedPasses {
   double forward = 0.0;
   double backward = 0.0;
 };
+// Cycles of a compute unit a score of the one kernel that scales, masks and takes the softmax,
+// which keeps a row in the registers of a warp: the longer the row, the fewer rows a unit holds.
+// Rows are padded to a power of two, for each of which there is a kernel of its own.
+struct RowSoftmaxCycles {
+  UnfusedPasses to_1024;
+  UnfusedPasses to_2048;
+  UnfusedPasses to_4096;
+  UnfusedPasses to_8192;
+  UnfusedPasses to_16384;
+};
 // Operations of the vector lanes a score, in fp32, for a mask that is a tensor: its value read,
 // converted, added (backends/attention/tile.cpp).
 struct MaskOperations {
@@ -50,6 +60,7 @@ struct UnfusedAttentionConstants {
   UnfusedPasses eager;
   UnfusedPasses sinks;
   UnfusedPasses dropout;
+  RowSoftmaxCycles row_softmax;
 };
 
 // A copy beside a kernel that keeps its units: what passes of each in a second.
@@ -63,6 +74,7 @@ struct ClockConstants {
   double cool_calls = 1.0;
   double mixed_duty = 1.0;
   double surely_within = 1.0;
+  double spread_cut = 1.0;
 };
 
 // By which DeepEP's kernels of version 2 choose their units (dispatchers/deepep_v2.cpp).

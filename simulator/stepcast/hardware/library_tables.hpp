@@ -56,12 +56,26 @@ inline constexpr auto kPasses = std::to_array<Constant<Passes>>(
     {{"forward", "", kTimes, kByHand,
       "passes of 2 bytes over the scores of attention that no kernel fuses", &Passes::forward},
      {"backward", "", kTimes, kByHand, "the same of backward", &Passes::backward}});
+inline constexpr auto kRowCycles = std::to_array<Constant<Passes>>(
+    {{"forward", "", kTimes, kByHand,
+      "cycles of a unit a score, of the softmax that keeps a row of so many keys in a warp",
+      &Passes::forward},
+     {"backward", "", kTimes, kByHand, "the same of backward", &Passes::backward}});
+inline constexpr auto kRowSoftmax = [](auto& visit) {
+  using Rows = RowSoftmaxCycles;
+  visit.part("to_1024", &Rows::to_1024, parts_of(kRowCycles));
+  visit.part("to_2048", &Rows::to_2048, parts_of(kRowCycles));
+  visit.part("to_4096", &Rows::to_4096, parts_of(kRowCycles));
+  visit.part("to_8192", &Rows::to_8192, parts_of(kRowCycles));
+  visit.part("to_16384", &Rows::to_16384, parts_of(kRowCycles));
+};
 inline constexpr auto kUnfused = [](auto& visit) {
   using Unfused = UnfusedAttentionConstants;
   visit.part("plain", &Unfused::plain, parts_of(kPasses));
   visit.part("eager", &Unfused::eager, parts_of(kPasses));
   visit.part("sinks", &Unfused::sinks, parts_of(kPasses));
   visit.part("dropout", &Unfused::dropout, parts_of(kPasses));
+  visit.part("row_softmax", &Unfused::row_softmax, kRowSoftmax);
 };
 
 inline constexpr auto kMask = std::to_array<Constant<MaskOperations>>(
@@ -91,7 +105,9 @@ inline constexpr auto kClocks = std::to_array<Constant<Clocks>>(
      {"surely_within", "", limits::kShare, kByHand,
       "share of the allowed power, below which a step priced roughly is taken to "
       "run at the peak clock",
-      &Clocks::surely_within}});
+      &Clocks::surely_within},
+     {"spread_cut", "", Range<double>{1.0, 100.0}, kByHand,
+      "standard deviations from the mean, beyond which no GPU of a job is", &Clocks::spread_cut}});
 
 using Units = UnitChoiceConstants;
 inline constexpr auto kUnitChoice = std::to_array<Constant<Units>>(

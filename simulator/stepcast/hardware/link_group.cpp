@@ -43,6 +43,11 @@ bool leaves_pod(ProcessGroup group, const ClusterSpec& cluster) {
   return pod > 0 && group.extent() > pod * cluster.gpus_per_node;
 }
 
+bool leaves_leaf(ProcessGroup group, const ClusterSpec& cluster) {
+  const std::int64_t leaf = cluster.network.nodes_per_leaf;
+  return leaf > 0 && group.extent() > leaf * cluster.gpus_per_node;
+}
+
 LinkGroup link_group(ProcessGroup group, const ClusterSpec& cluster) {
   const std::int64_t domain = cluster.domain_size();
   const ScaleUpSpec& fabric = cluster.device.scale_up;
@@ -55,6 +60,8 @@ LinkGroup link_group(ProcessGroup group, const ClusterSpec& cluster) {
   links.wire_inside = wire_rate(fabric, links.members);
   links.inside = fabric.efficiency * links.wire_inside;
   links.outside = outside_rate(cluster, group);
+  links.ring_outside =
+      leaves_leaf(group, cluster) ? cluster.network.beyond_leaf * links.outside : links.outside;
   links.across_rails = across_rails_rate(cluster, links.outside, group);
   links.network_base = links.domains > 1 ? nics.base_latency : Seconds{};
   links.base_latency = fabric.base_latency + links.network_base;

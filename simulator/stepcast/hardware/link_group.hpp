@@ -16,6 +16,7 @@ struct LinkGroup {
   BytesPerSecond wire_inside;   // of one rank in one direction, towards its domain's members
   BytesPerSecond inside;        // the same, achieved
   BytesPerSecond outside;       // achieved, of one rank in one direction, towards other domains
+  BytesPerSecond ring_outside;  // the same of a ring, whose flows may meet beyond a leaf
   BytesPerSecond across_rails;  // the same towards a GPU of another place in its node
   Seconds base_latency;         // of a collective, with that of the network if it leaves a domain
   Seconds network_base;         // that of the network alone
@@ -31,7 +32,8 @@ struct LinkGroup {
 // the oversubscription there.
 LinkGroup link_group(ProcessGroup group, const ClusterSpec& cluster);
 
-// Whether some members of a group lie in another pod than the first one.
+// Whether some members of a group lie in another pod, or under another leaf switch, than the first.
 bool leaves_pod(ProcessGroup group, const ClusterSpec& cluster);
+bool leaves_leaf(ProcessGroup group, const ClusterSpec& cluster);
 
 }  // namespace stepcast

@@ -17,18 +17,39 @@ using Words = std::vector<std::string>;
 constexpr double kLeastOfMemory = 0.92;
 constexpr double kMostOfMemory = 1.01;
 
-constexpr std::array<std::string_view, 7> kOfAnyPart = {
-    "gpu", "gpus", "tensor", "core", "instinct", "accelerator", "accelerators"};
+constexpr std::array<std::string_view, 9> kOfAnyPart = {
+    "gpu",         "gpus",         "tensor",  "core", "instinct",
+    "accelerator", "accelerators", "sramecc", "xnack"};  // the last two beside "gfx942" of LLVM
 
-// "80 GB" is one word, and so is "sm_90".
+bool is_number(std::string_view word) {
+  return !word.empty() && std::ranges::all_of(word, ascii::is_digit);
+}
+
+bool has_digit(std::string_view word) { return std::ranges::any_of(word, ascii::is_digit); }
+
+// Takes how many there are of what is counted out of a word: "8xh100" and "h100x8" are "h100". What
+// is left of a part's name has digits, so that "48xlarge" stays.
+std::string without_count(const std::string& word) {
+  const std::size_t first = std::min(word.find_first_not_of("0123456789"), word.size());
+  if (first > 0 && word.substr(first).starts_with('x') && has_digit(word.substr(first + 1))) {
+    return word.substr(first + 1);
+  }
+  const std::size_t last = word.find_last_not_of("0123456789");
+  const bool counts = last != std::string::npos && last + 1 < word.size() && word[last] == 'x';
+  return counts && has_digit(word.substr(0, last)) ? word.substr(0, last) : word;
+}
+
+// "80 GB" is one word, and so is "sm_90". "8 x H100" says how many.
 Words words_of_name(std::string_view text) {
   Words words;
   std::string word;
   const auto end_word = [&] {
     if (word == "gb" && !words.empty() && ascii::is_digit(words.back().back())) {
       words.back() += word;
+    } else if (word == "x" && !words.empty() && is_number(words.back())) {
+      words.pop_back();
     } else if (!word.empty()) {
-      words.push_back(word);
+      words.push_back(without_count(word));
     }
     word.clear();
   };

@@ -200,8 +200,9 @@ std::vector<PlacedNumber> placed_numbers(ClusterSpec& cluster) {
   collect_exchange(device.exchange, collect);
   for_each_value(library_tables::kParts, "", device.libraries, collect);
   collect_attention(device.architecture.attention, collect);
-  NumberCollector(cluster.provenance, all)
-      .add("network.oversubscription", cluster.network.oversubscription);
+  const NumberCollector collect_network(cluster.provenance, all);
+  collect_network.add("network.oversubscription", cluster.network.oversubscription);
+  collect_network.add("network.beyond_leaf", cluster.network.beyond_leaf);
   return all;
 }
 

@@ -92,7 +92,7 @@ RowMoments row_moments(const ExpansionContext& context, const FeedForward& work)
 Bytes score_gradients(const ExpansionContext& context, const AttentionHeads& heads) {
   const SoftwareSpec& software = context.software;
   if (software.attention_kernel() != AttentionKernel::kUnfused ||
-      software.attention_scores != Implementation::kEager) {
+      software.scores_over(context.training.sequence_length) != Implementation::kEager) {
     return {};
   }
   constexpr Bytes kTwoInFp32{8};

@@ -129,7 +129,7 @@ class AttentionExpander {
     // Outside a fused kernel, where a column of sinks keeps it too, the softmax leaves its result
     // in fp32 as well.
     const bool in_fp32 =
-        model().attention.sinks || software().attention_scores == Implementation::kEager;
+        model().attention.sinks || software().scores_over(keys) == Implementation::kEager;
     const Bytes probability = in_fp32 ? kSixteenBits + kStatistic : kSixteenBits;
     save(TensorId::kAttentionProbabilities, keys, probability);
     if (context_.training.dropout) {
@@ -319,7 +319,7 @@ class AttentionExpander {
     op.d_v = heads().v_dim;
     op.window = kind_.window;
     op.kernel = software().attention_kernel();
-    op.scores = software().attention_scores;
+    op.scores = software().scores_over(op.seq_kv);
     op.sinks = a.sinks;
     op.dropout = context_.training.dropout;
     op.dtype = in_8bit() ? Dtype::kFp8 : op.dtype;

@@ -165,6 +165,9 @@ struct Collective {
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::kAuto;
   Protocol protocol = Protocol::kAuto;
   double imbalance = 1.0;  // of an all-to-all: bytes of the most loaded rank over the mean
+  // So many tensors of `bytes` travel in one call, as layers do in a bucket; the price is that of
+  // one of them.
+  double joined = 1.0;
   bool operator==(const Collective&) const = default;
 };
 

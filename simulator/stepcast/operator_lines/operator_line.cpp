@@ -184,7 +184,8 @@ KernelContext context_of(const OperatorLine& line, const DeviceSpec& device, Det
   const Seconds launch = line.launch == Launch::kStream  ? device.launch_latency
                          : line.launch == Launch::kGraph ? device.graph_launch_latency
                                                          : Seconds{};
-  return {device, device.clock.peak, device.compute_units, launch, detail, line.cached};
+  const Seconds captured = line.launch == Launch::kGraph ? device.collectives.captured : Seconds{};
+  return {device, device.clock.peak, device.compute_units, launch, detail, line.cached, captured};
 }
 
 }  // namespace

@@ -118,6 +118,7 @@ template <typename Settings>
 void launch_settings(Settings& software) {
   software.flag("cuda_graph", &SoftwareSpec::cuda_graph);
   software.choice("cuda_graph_scope", &SoftwareSpec::cuda_graph_scope);
+  software.choice("gradient_buckets", &SoftwareSpec::gradient_buckets);
   software.choice("stack", &SoftwareSpec::stack);
   software.choice("framework", &SoftwareSpec::framework);
 }

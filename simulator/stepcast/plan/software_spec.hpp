@@ -70,6 +70,13 @@ template <>
 inline constexpr std::array<std::string_view, 7> kNamesOf<FrameworkFamily> = {
     "other", "megatron", "nemo", "torchtitan", "transformers", "deepspeed", "maxtext"};
 
+// How many gradients are reduced, and parameters gathered, in one call once a step: those of a
+// layer, or as Megatron Core does it, max(40 million, 1 million a rank) parameters
+// (distributed_data_parallel.py).
+enum class GradientBuckets { kLayers, kByRanks };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<GradientBuckets> = {"layers", "by_ranks"};
+
 enum class CudaGraphScope { kWhole, kWithoutExperts };
 template <>
 inline constexpr std::array<std::string_view, 2> kNamesOf<CudaGraphScope> = {"whole",
@@ -337,6 +344,10 @@ struct SoftwareSpec {
   // Of unfused attention (Attention::scores): Megatron's scaled masked softmax is one kernel,
   // transformers' eager_attention_forward has one for each of its calls.
   Implementation attention_scores = Implementation::kFused;
+  // The one kernel takes rows of fewer keys than 16,384.
+  [[nodiscard]] Implementation scores_over(std::int64_t keys) const {
+    return keys < 16'384 ? attention_scores : Implementation::kEager;
+  }
   bool attention_8bit = false;  // where products are in 8 or 4 bits, attention's are in 8
   SparseKernel sparse_attention = SparseKernel::kLibrary;
   // What that library runs for a model on a GPU; nothing where neither is known.
@@ -397,6 +408,7 @@ struct SoftwareSpec {
   bool repeats_kv_heads = false;  // before attention, one for each query head that shares them
   Stack stack = Stack::kAsItComes;
   FrameworkFamily framework = FrameworkFamily::kOther;
+  GradientBuckets gradient_buckets = GradientBuckets::kLayers;
   bool cuda_graph = false;
   CudaGraphScope cuda_graph_scope = CudaGraphScope::kWhole;
   bool tp_relayout = false;           // tensors of more than one sequence are copied around

@@ -108,6 +108,12 @@ constexpr std::array kTrainingKeys = {
         "{parameters: true, activations: true or {layers: 8, overlap: false}} in the host's "
         "memory",
         "", copy_member<&T::offload>},
+    TrainingKey{"work_spread",
+                "standard deviation between data-parallel ranks of their work, of its mean", "",
+                copy_member<&T::work_spread>},
+    TrainingKey{"garbage_collection",
+                "{pause: 200 ms, steps: 300}: each process stops once in so many steps", "",
+                copy_member<&T::garbage_collection>},
     TrainingKey{.name = "micro_batch_size",
                 .meaning = "sequences of a micro-batch",
                 .option = "--mbs",

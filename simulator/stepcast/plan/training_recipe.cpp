@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 5> kTrainingDtypeNames = {"bf16", "fp16",
 
 constexpr Range<std::int64_t> kSequence{1, 1 << 28};
 constexpr Range<std::int64_t> kBatch{1, 1 << 30};
+constexpr Range<double> kWorkSpread{0.0, 10.0};
 constexpr Range<std::int64_t> kOffloadedLayers{1, 10'000};
 
 // A list of names of `E`. Problems are told of `key`.
@@ -232,6 +233,20 @@ TrainedWeights read_weights(MappingReader& reader) {
   return weights;
 }
 
+std::optional<GarbageCollection> read_garbage_collection(MappingReader& reader) {
+  std::optional<MappingReader> mapping = reader.optional_mapping("garbage_collection");
+  if (!mapping) {
+    return std::nullopt;
+  }
+  constexpr UnitRange kStop{{0.0, 1e5}, "ms"};
+  constexpr Range<double> kStepsBetween{1.0, 1e9};
+  GarbageCollection collection;
+  collection.pause = mapping->required_quantity<Seconds>("pause", kStop);
+  collection.steps = mapping->required_number("steps", kStepsBetween);
+  mapping->finish();
+  return collection;
+}
+
 TrainingRecipe read_recipe(MappingReader& reader) {
   TrainingRecipe training;
   training.sequence_length = reader.required_count("sequence_length", kSequence);
@@ -248,6 +263,8 @@ TrainingRecipe read_recipe(MappingReader& reader) {
         reader.choice<WeightFormat>("weights", *held, enum_names<WeightFormat>());
   }
   training.offload = read_host_offload(reader);
+  training.work_spread = reader.optional_number("work_spread", 0.0, kWorkSpread);
+  training.garbage_collection = read_garbage_collection(reader);
   if (training.weights.quantised_base() && is_quantized(training.dtype)) {
     reader.error("dtype", "must be of 16 bits where lora.base_weights has fewer");
   }
@@ -370,6 +387,15 @@ ConfigNode written_training(const TrainingRecipe& training) {
     writer.field("weights", name(*training.weight_format));
   }
   write_host_offload(training.offload, writer);
+  if (training.work_spread > 0.0) {
+    writer.field("work_spread", training.work_spread);
+  }
+  if (training.garbage_collection) {
+    writer.begin("garbage_collection");
+    writer.quantity("pause", training.garbage_collection->pause);
+    writer.field("steps", training.garbage_collection->steps);
+    writer.end();
+  }
   return writer.take();
 }
 

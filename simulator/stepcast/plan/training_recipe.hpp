@@ -114,6 +114,14 @@ enum class WeightFormat { kFp32, kBf16 };
 template <>
 inline constexpr std::array<std::string_view, 2> kNamesOf<WeightFormat> = {"fp32", "bf16"};
 
+// Python's collector of garbage, where a script leaves it on: each process stops for `pause` once
+// in `steps` steps, not in the same ones.
+struct GarbageCollection {
+  Seconds pause;
+  double steps = 1.0;
+  bool operator==(const GarbageCollection&) const = default;
+};
+
 struct TrainingRecipe {
   std::int64_t sequence_length = 0;
   std::int64_t micro_batch_size = 1;
@@ -127,6 +135,10 @@ struct TrainingRecipe {
   // The key `weights`; where it is not given, the software set's own.
   std::optional<WeightFormat> weight_format;
   HostOffload offload;
+  // Standard deviation between data-parallel ranks of their work in a step, of its mean: sequences
+  // or images that are not all of one size.
+  double work_spread = 0.0;
+  std::optional<GarbageCollection> garbage_collection;
   bool operator==(const TrainingRecipe&) const = default;
 };
 

@@ -75,6 +75,8 @@ constexpr std::array kProjectionColumns = {
     Column<P>{"gpu", "GPU", member<&P::gpu>},
     Column<P>{"gpus", "GPUs", member<&P::gpus>, as_count},
     Column<P>{"nodes", "nodes", member<&P::nodes>, as_count},
+    Column<P>{"global_batch_size", "global batch",
+              member<&P::training, &TrainingRecipe::global_batch_size>, as_count},
     Column<P>{"software", "software", member<&P::software>},
     Column<P>{"network", "network", [](const P& p) -> Value { return network_text(p); }},
     Column<P>{"plan", "plan", [](const P& p) -> Value { return plan_line(p.plan); }},

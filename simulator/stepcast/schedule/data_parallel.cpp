@@ -1,11 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/data_parallel.hpp"
 
+#include <algorithm>
+
 #include "stepcast/base/dtype.hpp"
+#include "stepcast/base/real.hpp"
 #include "stepcast/pipeline/pipeline_stages.hpp"
 
 namespace stepcast {
 namespace {
+
+// The parameters of a bucket, and the layers that there are to fill it. It ends with its chunk of a
+// pipeline, too; that is not counted, since plans that differ in their pipeline alone share the
+// work of their layers, and layers that a pipeline needs are larger than most buckets.
+struct BucketSize {
+  double parameters = 0.0;
+  double layers = 1.0;
+
+  // Layers of so many parameters each that travel in one call.
+  [[nodiscard]] double layers_in_one(double of_layer) const {
+    return of_layer > 0.0 ? std::clamp(parameters / of_layer, 1.0, layers) : 1.0;
+  }
+};
+
+BucketSize bucket_size(const ExpansionContext& context) {
+  const ParallelPlan& plan = context.plan;
+  if (context.software.gradient_buckets != GradientBuckets::kByRanks || plan.zero == 3) {
+    return {};
+  }
+  constexpr double kLeast = 40e6;
+  constexpr double kARank = 1e6;
+  return {std::max(kLeast, kARank * real(plan.replicas())), real(context.model.layers)};
+}
 
 // One collective for the dense parameters and one for the experts of a layer.
 class ShardTraffic {
@@ -34,10 +60,14 @@ class ShardTraffic {
     }
   }
 
-  void add(OpId id, CollectiveOp op, Bytes element, OpList& ops) const {
-    add_one(id, op, parameters_.dense * element, plan_.sharing_group(), ops);
+  // `buckets`: how many parameters travel in one call.
+  void add(OpId id, CollectiveOp op, Bytes element, OpList& ops,
+           const BucketSize& buckets = {}) const {
+    add_one(id, op, parameters_.dense * element, plan_.sharing_group(), ops,
+            buckets.layers_in_one(parameters_.dense));
     if (plan_.fsdp_experts) {
-      add_one(id, op, parameters_.expert * element, plan_.edp_group(), ops);
+      add_one(id, op, parameters_.expert * element, plan_.edp_group(), ops,
+              buckets.layers_in_one(parameters_.expert));
     }
   }
   void add_replicas(Bytes element, OpList& ops) const {
@@ -61,9 +91,12 @@ class ShardTraffic {
   }
 
  private:
-  static void add_one(OpId id, CollectiveOp op, Bytes bytes, ProcessGroup group, OpList& ops) {
+  static void add_one(OpId id, CollectiveOp op, Bytes bytes, ProcessGroup group, OpList& ops,
+                      double joined = 1.0) {
     if (group.size > 1 && bytes > Bytes{}) {
-      ops.push_back({id, Collective{op, bytes, group, Axis::kData}, Block::kDataParallel});
+      Collective call{op, bytes, group, Axis::kData};
+      call.joined = joined;
+      ops.push_back({id, call, Block::kDataParallel});
     }
   }
 
@@ -166,6 +199,18 @@ double kept_gradients(const ParallelPlan& plan, const LocalParameters& parameter
   return plan.fsdp_experts ? 0.0 : parameters.expert;
 }
 
+// Gradients of a micro-batch are added to those before, where no product does that.
+OpList accumulated(const ExpansionContext& context, const LocalParameters& trained) {
+  const auto kept = static_cast<std::int64_t>(kept_gradients(context.plan, trained));
+  if (context.software.accumulates_in_gemm || context.plan.micro_batches == 1 || kept == 0) {
+    return {};
+  }
+  return {{OpId::kGradientAccumulate,
+           MemoryBound{MemoryBoundKind::kResidual, 1, kept, context.software.states.gradient,
+                       Direction::kForward, Implementation::kFused},
+           Block::kDataParallel}};
+}
+
 // Gradients that are no views of the buckets they are reduced in are divided into them and copied
 // back (torch/csrc/distributed/c10d/reducer.cpp, mark_variable_ready_dense and finalize_bucket).
 void around_buckets(const ExpansionContext& context, const LocalParameters& trained,
@@ -221,25 +266,19 @@ LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameter
   const Bytes gradient = context.reduced_gradient();
   const ShardTraffic shards(plan, parameters);
   LayerTraffic traffic;
-  const auto kept = static_cast<std::int64_t>(kept_gradients(plan, parameters.trained()));
-  if (!context.software.accumulates_in_gemm && plan.micro_batches > 1 && kept > 0) {
-    traffic.accumulate.push_back(
-        {OpId::kGradientAccumulate,
-         MemoryBound{MemoryBoundKind::kResidual, 1, kept, context.software.states.gradient,
-                     Direction::kForward, Implementation::kFused},
-         Block::kDataParallel});
-  }
+  traffic.accumulate = accumulated(context, parameters.trained());
   if (plan.zero == 3) {
     shards.gather_all(OpId::kFsdpGather,
                       {kSixteenBits, context.software.gathered_frozen(context.training.dtype),
                        context.training.weights.quantised_base().value_or(kSixteenBits)},
                       traffic.gather);
   } else if (plan.zero > 0 && !broadcasts_parameters(context) && !gathers_at_once(context)) {
-    shards.add(OpId::kDpGather, CollectiveOp::kAllGather, kSixteenBits, traffic.gather);
+    shards.add(OpId::kDpGather, CollectiveOp::kAllGather, kSixteenBits, traffic.gather,
+               bucket_size(context));
   }
   shards.add(plan.zero == 3 ? OpId::kFsdpReduce : OpId::kDpReduce,
              plan.zero == 0 ? CollectiveOp::kAllReduce : CollectiveOp::kReduceScatter, gradient,
-             traffic.reduce);
+             traffic.reduce, bucket_size(context));
   if (plan.zero == 3) {
     const ShardCopies copies(context, parameters);
     copies.around_gather(traffic);

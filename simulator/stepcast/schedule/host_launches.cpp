@@ -2,6 +2,7 @@
 #include "stepcast/schedule/host_launches.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
@@ -42,9 +43,24 @@ double operators_of_all(const OpList& ops) {
 
 }  // namespace
 
+namespace {
+
+// Every process stops once in so many steps, and all wait where any of them does.
+Seconds collecting(const TrainingRecipe& training, std::int64_t processes) {
+  if (!training.garbage_collection) {
+    return {};
+  }
+  const GarbageCollection& collection = *training.garbage_collection;
+  const double none = std::pow(1.0 - 1.0 / collection.steps, static_cast<double>(processes));
+  return (1.0 - none) * collection.pause;
+}
+
+}  // namespace
+
 Seconds host_waits(const StepContext& context) {
   const ExpansionContext& expansion = context.expansion;
-  return context.cluster.host.pace * expansion.software.host.waits(expansion.plan.micro_batches);
+  return context.cluster.host.pace * expansion.software.host.waits(expansion.plan.micro_batches) +
+         collecting(expansion.training, context.cluster.gpus());
 }
 
 // Products are compiled there, and what is generated; what moves rows lies between the regions.

@@ -412,7 +412,9 @@ KernelContext kernel_context(const StepContext& context, Detail detail) {
   const DeviceSpec& device = context.cluster.device;
   const Seconds launch =
       context.expansion.software.cuda_graph ? device.graph_launch_latency : device.launch_latency;
-  return {device, context.clock, device.compute_units, launch, detail};
+  KernelContext kernel{device, context.clock, device.compute_units, launch, detail};
+  kernel.captured = context.expansion.software.cuda_graph ? device.collectives.captured : Seconds{};
+  return kernel;
 }
 
 std::vector<OpCost> costs_of(const OpList& ops, const StepContext& context,

@@ -93,7 +93,7 @@ LoneTime timed(const BlockOps& layer, const LoneRun& run, LayerPassKind passes,
   if (!run.locked) {
     clock = highest_clock(device,
                           [&](Hertz guess) { return drawn_share(device, run.state, at(guess)); });
-    const double behind = device.kernels.power.clock_spread * expected_extreme(run.gpus);
+    const double behind = clock_behind_mean(context.cluster, run.gpus);
     clock = clock < device.clock.peak ? (1.0 - behind) * clock : clock;
   }
   const LonePass pass = at(clock);

@@ -35,7 +35,8 @@ std::size_t hash_of(const LayerConfiguration& configuration) {
                fsdp_experts, schedule, cp_algorithm, cp_all_to_all, uniform, overlap, exchange,
                ep_in_domain, exchange_units, stages, micro_batches, order, strides] = plan;
   const auto& [sequence_length, micro_batch_size, global_batch_size, dtype, recompute, optimizer,
-               dropout, documents, weights, weight_format, offload] = training;
+               dropout, documents, weights, weight_format, offload, work_spread,
+               garbage_collection] = training;
   const auto& [kind, method, layers, layer_list, budget, modules] = recompute;
   return hash_of_values(tp, cp, ep, etp, dp, fsdp, zero, sequence_parallel, fsdp_reshard,
                         cp_algorithm, cp_all_to_all, micro_batch_size, sequence_length, dtype, kind,

@@ -21,8 +21,39 @@ double expected_extreme(std::int64_t gpus) {
                            std::numbers::egamma / q);
 }
 
+double mean_extreme_within(std::int64_t gpus, double cut) {
+  if (gpus < 2) {
+    return 0.0;
+  }
+  // Simpson's rule over the probability that all are within x of the mean. It rises from 0 to 1
+  // in a part of the range that these steps follow for any number of GPUs.
+  constexpr int kSteps = 256;
+  const double below = 0.5 * std::erfc(cut / std::numbers::sqrt2);
+  const auto all_within = [&](double x) {
+    const double one = (0.5 * std::erfc(-x / std::numbers::sqrt2) - below) / (1.0 - 2.0 * below);
+    return std::pow(std::clamp(one, 0.0, 1.0), static_cast<double>(gpus));
+  };
+  const double step = 2.0 * cut / kSteps;
+  double sum = all_within(-cut) + all_within(cut);
+  for (int i = 1; i < kSteps; ++i) {
+    sum += (i % 2 == 1 ? 4.0 : 2.0) * all_within(-cut + i * step);
+  }
+  return cut - sum * step / 3.0;
+}
+
+double clock_behind_mean(const ClusterSpec& cluster, std::int64_t gpus) {
+  const DeviceSpec& device = cluster.device;
+  const double all = device.kernels.power.clock_spread * expected_extreme(gpus);
+  if (cluster.chips == Chips::kUnscreened || gpus < 2) {
+    return all;
+  }
+  constexpr double kBeyondAll = 9.0;  // deviations
+  return all * mean_extreme_within(gpus, device.libraries.clocks.spread_cut) /
+         mean_extreme_within(gpus, kBeyondAll);
+}
+
 double behind_mean(const ClusterSpec& cluster) {
-  return cluster.device.kernels.power.clock_spread * expected_extreme(cluster.gpus());
+  return clock_behind_mean(cluster, cluster.gpus());
 }
 
 double power_exponent(const DeviceSpec& device) {

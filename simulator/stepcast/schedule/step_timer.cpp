@@ -8,9 +8,11 @@
 #include "stepcast/base/error.hpp"
 #include "stepcast/pipeline/pipeline_transfer.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
+#include "stepcast/schedule/data_parallel.hpp"
 #include "stepcast/schedule/host_launches.hpp"
 #include "stepcast/schedule/paired_passes.hpp"
 #include "stepcast/schedule/rank_passes.hpp"
+#include "stepcast/schedule/step_clock.hpp"
 
 namespace stepcast {
 namespace {
@@ -52,6 +54,7 @@ class Assembly {
         chunks_(rank_stages.size() / static_cast<std::size_t>(plan_.pp)),
         pipeline_(pipeline),
         pairs_(pairs),
+        rule_(traffic_rule(plan_, context.expansion.training, context.expansion.software)),
         host_(context.cluster.host, context.expansion.software, context.expansion.training) {
     std::vector<const SolvedStage*> of_class;
     of_class.reserve(outline.solved.size());
@@ -79,6 +82,7 @@ class Assembly {
         duration.ready = max(duration.ready, before + gather.first);
         before += gather.all;
       }
+      durations[rank_stages_[first].stage].ready += gathered_late(first);
     }
     return durations;
   }
@@ -136,7 +140,14 @@ class Assembly {
     }
     // Hidden by a share that the user gives, no stream carries it.
     free = plan_.uniform ? free : max(free, traffic);
-    return max(Seconds{}, free - end);
+    return max(max(Seconds{}, free - end), reduced_late(rank));
+  }
+
+  // How much longer the rank with the most work of all data-parallel ones takes than their mean,
+  // until `end`: what they reduce waits for it.
+  [[nodiscard]] Seconds waits_for_work(Seconds end) const {
+    const double spread = context_.expansion.training.work_spread;
+    return spread * expected_extreme(plan_.dp) * end;
   }
 
   // The optimizer step of a rank. Its host begins when it has launched the last backward.
@@ -190,8 +201,8 @@ class Assembly {
     std::optional<RankPasses> passes;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       const RankTimeline& own = ranks[rank];
-      const RankEnd end{rank, own.end, reduction_tail(rank, own.end, own.chunk_end.data()),
-                        update(rank).spent};
+      const Seconds tail = reduction_tail(rank, own.end, own.chunk_end.data());
+      const RankEnd end{rank, own.end, tail + waits_for_work(own.end), update(rank).spent};
       if (listener.wants_passes(rank)) {
         if (!passes) {
           passes.emplace(context_);
@@ -204,6 +215,41 @@ class Assembly {
   }
 
  private:
+  // What runs once a step beside the passes of a pipeline: the ranks start it together, and none
+  // may hold up the messages of the others, so that it hides behind no more than one micro-batch's
+  // pass through the rank's own chunks. This much more is exposed of what they gather or reduce.
+  [[nodiscard]] bool hides_behind_one_micro_batch(Frequency frequency) const {
+    return frequency == Frequency::kOnceAStep && plan_.pp > 1 && !plan_.uniform;
+  }
+  [[nodiscard]] static Seconds data_time(const PassTime& pass) {
+    return pass.spent.exposed[slot(Axis::kData)] + pass.hidden.exposed[slot(Axis::kData)];
+  }
+  // Beyond what the chunks' own first forwards and gathers before them expose.
+  [[nodiscard]] Seconds gathered_late(std::size_t first) const {
+    if (!hides_behind_one_micro_batch(rule_.forward_gather)) {
+      return {};
+    }
+    Seconds late;
+    for (std::size_t i = first; i < first + chunks_; ++i) {
+      const StageTime& stage = stages_[rank_stages_[i].stage]->time;
+      late += data_time(stage.first_forward) - stage.forward.duration();
+      late -= max(Seconds{}, stage.first_forward.duration() - stage.forward.duration());
+    }
+    return max(Seconds{}, late);
+  }
+  [[nodiscard]] Seconds reduced_late(std::size_t rank) const {
+    if (!hides_behind_one_micro_batch(rule_.reduce)) {
+      return {};
+    }
+    Seconds late;
+    for (std::size_t i = rank * chunks_; i < (rank + 1) * chunks_; ++i) {
+      const StageTime& stage = stages_[rank_stages_[i].stage]->time;
+      late += data_time(stage.last_backward) - stage.backward.duration();
+      late -= max(Seconds{}, stage.last_backward.duration() - stage.backward.duration());
+    }
+    return max(Seconds{}, late);
+  }
+
   [[nodiscard]] MicroBatches micro_batches() const {
     return plan_.micro_batches == 1 ? MicroBatches::kOne : MicroBatches::kSeveral;
   }
@@ -266,7 +312,7 @@ class Assembly {
     time.spent.bubble = own.bubble;
     time.spent.host += host_waits(context_);
     time.spent.exposed[slot(Axis::kPipeline)] += own.transfer;
-    time.spent.exposed[slot(Axis::kData)] += waited;
+    time.spent.exposed[slot(Axis::kData)] += waited + waits_for_work(own.end);
     Seconds& hidden = time.hidden.exposed[slot(Axis::kData)];
     hidden = max(Seconds{}, hidden - waited);
   }
@@ -284,6 +330,7 @@ class Assembly {
   std::size_t chunks_;
   const PlanPipeline& pipeline_;
   bool pairs_;
+  TrafficRule rule_;
   HostLaunches host_;
   std::vector<const SolvedStage*> stages_;  // of plan.stages
   std::vector<Reduction> reductions_;       // of the rank at hand

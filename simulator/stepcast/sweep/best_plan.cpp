@@ -101,7 +101,9 @@ void add_keys_of(const Override& override, KeySet& keys) {
   const std::string key = override.assignment.substr(0, equals);
   const std::string value =
       override.assignment.substr(std::min(equals + 1, override.assignment.size()));
-  const ConfigNode node = parse_config(value, override.place);
+  ConfigNode alone;
+  apply_override(alone, Override("value=" + value, override.place));
+  const ConfigNode node = *alone.find("value");
   if (node.kind == ConfigNode::Kind::kMapping && key.find('.') == std::string::npos) {
     for (const ConfigEntry& entry : node.entries) {
       keys.insert(key + "." + entry.key);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include "backends/attention/flash_kernel.hpp"
 #include "backends/attention/unfused.hpp"
 #include "backends/builtin_backends.hpp"
@@ -288,13 +290,38 @@ TEST_CASE("unfused attention passes over the scores as often as its kernels do",
   CHECK(unfused_passes(op, counted) == 23.0);
   op.sinks = op.dropout = false;
   CHECK(unfused_passes(op, counted) == 7.0);
-  // One million scores of 2 bytes at 1 TB/s are 2.1 us a pass.
+  // One million scores of 2 bytes at 1 TB/s are 2.1 us a pass, of kernels with dropout 10.
+  op.dropout = true;
   DeviceSpec device = only_products("sm90");
   device.libraries.unfused_attention = counted;
   device.achieved.gemm[slot(Dtype::kBf16)] = 1.0;
   device.hbm.achieved = BytesPerSecond(1e12);
   const OpCost priced = cost(op, device, 1, Detail::kTerms);
-  CHECK(priced.terms[1].duration.value() == Approx(7.0 * 2.0 * 1024.0 * 1024.0 / 1e12));
+  CHECK(priced.terms[1].duration.value() == Approx(10.0 * 2.0 * 1024.0 * 1024.0 / 1e12));
+}
+
+// Measured on one H200: the softmax and the products of 2.1 (1.1) billion scores, kernel by kernel.
+TEST_CASE("a softmax that keeps rows in registers slows down as they get longer", "[unit]") {
+  const DeviceSpec device = shipped_gpu("h200_sxm");
+  const auto both_ways = [&](std::int64_t keys, std::int64_t heads) {
+    const auto time = [&](Direction direction) {
+      Attention op = square(keys, heads, AttentionKernel::kUnfused);
+      op.direction = direction;
+      const KernelContext context{device, device.clock.peak, device.compute_units,
+                                  device.launch_latency};
+      return make_tile_attention()->attention(op, context).duration.value();
+    };
+    return std::pair(time(Direction::kForward), time(Direction::kBackward));
+  };
+  const auto [short_forward, short_backward] = both_ways(2048, 256);
+  CHECK(short_forward == Approx(2.10e-3 + 0.67e-3 + 0.61e-3).epsilon(0.1));
+  CHECK(short_backward == Approx(1.75e-3 + 0.68e-3 + 0.59e-3 + 0.61e-3 + 0.59e-3).epsilon(0.1));
+  const auto [forward, backward] = both_ways(4096, 128);
+  CHECK(forward == Approx(6.63e-3 + 1.42e-3 + 1.15e-3).epsilon(0.1));
+  CHECK(backward == Approx(4.39e-3 + 1.41e-3 + 1.13e-3 + 1.15e-3 + 1.08e-3).epsilon(0.1));
+  const auto [long_forward, long_backward] = both_ways(8192, 32);
+  CHECK(long_forward == Approx(12.67e-3 + 1.52e-3 + 1.12e-3).epsilon(0.1));
+  CHECK(long_backward == Approx(12.89e-3 + 1.46e-3 + 1.06e-3 + 1.17e-3 + 1.07e-3).epsilon(0.1));
 }
 
 TEST_CASE("documents are computed in whole blocks", "[unit]") {

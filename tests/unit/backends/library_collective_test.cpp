@@ -28,11 +28,13 @@ ClusterSpec cluster(std::int64_t nodes = 4) {
   c.ll = {{Seconds(5e-6), Seconds(1e-6), Seconds(3e-6)}, BytesPerSecond(200e9)};
   c.ll128 = {{Seconds(8e-6), Seconds(2e-6), Seconds(5e-6)}, 0.9375};
   c.simple = {{Seconds(10e-6), Seconds(4e-6), Seconds(10e-6)},
+              Seconds(4e-6),
               0.8,
               0.5,
               BytesPerSecond(1e12),
               Bytes(1e12),
-              1.0};
+              1.0,
+              Bytes(1e6)};
   c.in_switch = InSwitchConstants{8, Seconds(20e-6), 0.6, Seconds(40e-6), Bytes(1e7)};
   c.message.ll_bytes = Bytes(2048);
   c.message.ll_rate = BytesPerSecond(1e9);
@@ -145,6 +147,32 @@ TEST_CASE("the own block of a large ring is copied beside the link for the most 
   CHECK(gather(2e9) == nearly(2500 * kMicro + 0.5 * 1000 * kMicro));
   CHECK(gather(2e6) == nearly(2.5 * kMicro + 1.0 / 1.001 * kMicro));
   CHECK(gather(2e10) == nearly(25'000 * kMicro + 0.25 * 10'000 * kMicro));
+}
+
+// 27 steps of 3 us inside nodes and 4 of 10 us between them, 31/32 S at 400 GB/s and the own part
+// at 1 TB/s. Of 0.5 MB each step waits for all; of 1 GB for the slice of a thousandth.
+TEST_CASE("between nodes a ring waits for every step while a part is one slice on each channel",
+          "[case]") {
+  ClusterSpec long_rings = cluster();
+  long_rings.device.collectives.simple.long_hop = Seconds(3e-6);
+  const auto gather = [&](double bytes) {
+    return seconds(forced(Kind::kAllGather, bytes, {32, 1}, Algorithm::kRing), long_rings);
+  };
+  CHECK(gather(16e6) == nearly((10 + 121 + 38.75 + 0.5) * kMicro));
+  CHECK(gather(32e9) == nearly(10 * kMicro + 77.5e-3 + 1e-3));
+}
+
+// Four nodes of eight: 77.5 ms of 32 GB at 400 GB/s, and a half more where a ring reaches two
+// thirds.
+TEST_CASE("a ring that leaves a leaf of the fabric reaches a share of its rate", "[case]") {
+  ClusterSpec leaves = cluster();
+  leaves.network.nodes_per_leaf = 2;
+  leaves.network.beyond_leaf = 2.0 / 3.0;
+  const auto gather = [&](ProcessGroup group, const ClusterSpec& on) {
+    return seconds(forced(Kind::kAllGather, 32e9, group, Algorithm::kRing), on);
+  };
+  CHECK(gather({32, 1}, leaves) - gather({32, 1}, cluster()) == Approx(38.75e-3));
+  CHECK(gather({16, 1}, leaves) == nearly(gather({16, 1}, cluster())));
 }
 
 TEST_CASE("a hidden hop costs between nothing and itself", "[unit]") {
@@ -278,13 +306,46 @@ TEST_CASE("the library picks the protocol that it estimates to be faster", "[cas
       TuningConstants{{Seconds(5e-6), Seconds(1e-6), BytesPerSecond(50e9)},
                       std::nullopt,
                       {Seconds(9e-6), Seconds(1e-6), BytesPerSecond(150e9)},
-                      std::nullopt};
+                      std::nullopt,
+                      {}};
   const auto protocol_of = [&](double bytes) {
     const Collective op{Kind::kAllGather, Bytes(bytes), {2, 1}, Axis::kData};
     return make_library_collective()->collective(op, {tuned}).protocol;
   };
   CHECK(protocol_of(0.59e6) == "ll");
   CHECK(protocol_of(0.61e6) == "simple");
+}
+
+// Of 32 ranks on four nodes, 27 steps inside at least 1 us long and 4 between nodes: LL 5 + 27 + 8
+// = 40 us and 31/32 S at 25 GB/s; LL128 8 + 54 + 16 = 78 us and 31/32 S at 360; Simple 9 + 108 + 56
+// = 173 us and 31/32 S at 400. Both estimates are the same at 1.06 and at 353 MB.
+TEST_CASE("between nodes the library picks by its estimates of the network", "[case]") {
+  ClusterSpec tuned = cluster();
+  const auto tuning = [](double base, double hop, double rate) {
+    return ProtocolTuning{Seconds(base), Seconds(hop), BytesPerSecond(rate)};
+  };
+  TuningConstants& library = tuned.device.collectives.tuning.emplace();
+  library.ll = tuning(5e-6, 0.5e-6, 100e9);
+  library.ll128 = tuning(8e-6, 2e-6, 360e9);
+  library.simple = tuning(9e-6, 4e-6, 400e9);
+  library.network = {Seconds(2e-6), Seconds(4e-6), Seconds(14e-6), Seconds(1e-6),
+                     BytesPerSecond(25e9)};
+  const auto protocol_of = [&](double bytes) {
+    const Collective op{Kind::kAllGather, Bytes(bytes), {32, 1}, Axis::kData};
+    return make_library_collective()->collective(op, {tuned}).protocol;
+  };
+  CHECK(protocol_of(1.0e6) == "ll");
+  CHECK(protocol_of(1.1e6) == "ll128");
+  CHECK(protocol_of(350e6) == "ll128");
+  CHECK(protocol_of(356e6) == "simple");
+}
+
+TEST_CASE("a library that does not use LL128 on a part does not between nodes either", "[case]") {
+  const ClusterSpec b200 = cluster_of(test::shipped_gpu("b200"), 64);
+  for (double bytes = 1e3; bytes < 1e11; bytes *= 10.0) {
+    const Collective op{Kind::kAllReduce, Bytes(bytes), {512, 1}, Axis::kData};
+    CHECK(make_library_collective()->collective(op, {b200}).protocol != "ll128");
+  }
 }
 
 TEST_CASE("a switch of protocols never makes a larger tensor faster", "[unit]") {

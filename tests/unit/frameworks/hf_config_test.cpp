@@ -294,6 +294,18 @@ TEST_CASE("a type that a model file cannot say is refused with what it lacks", "
   CHECK_THAT(fault_of(sizes("minimax")), contains_text("lightning attention"));
 }
 
+TEST_CASE("a file that is none of a language model says so, or is refused", "[unit]") {
+  const ModelSpec ranked =
+      imported(sizes("llama", kGqa + R"(, "architectures": ["LlamaForSequenceClassification"])"));
+  CHECK_THAT(ranked.note, contains_text("LlamaForSequenceClassification"));
+  CHECK_THAT(ranked.note, contains_text("with an output matrix"));
+  const ModelSpec causal =
+      imported(sizes("llama", kGqa + R"(, "architectures": ["LlamaForCausalLM"])"));
+  CHECK(causal.note.find("output matrix") == std::string::npos);
+  CHECK_THAT(fault_of(sizes("llama", kGqa + R"(, "is_encoder_decoder": true)")),
+             contains_text("no form for an encoder beside the decoder"));
+}
+
 TEST_CASE("an unsupported model_type names the nearest", "[unit]") {
   CHECK(fault_of(R"({"model_type": "qwen4"})") ==
         "a.json:1:2: error: 'model_type' is 'qwen4', a type that is not known here; did you mean "

@@ -21,6 +21,11 @@ TEST_CASE("A part is known by what its driver and those who report of it call it
   CHECK(parts_named("NVIDIA H100 80GB HBM3") == "h100_sxm");
   CHECK(parts_named("H100 SXM5 80 GB") == "h100_sxm");
   CHECK(parts_named("8x H100") == "h100_sxm");
+  CHECK(parts_named("8 x H100") == "h100_sxm");
+  CHECK(parts_named("8xH100") == "h100_sxm");
+  CHECK(parts_named("H100x8") == "h100_sxm");
+  CHECK(parts_named("8xA100-SXM4-80GB") == "a100_80gb");
+  CHECK(parts_named("AMD MI300X gfx942:sramecc+:xnack-") == "mi300x");
   CHECK(parts_named("NVIDIA H100 PCIe") == "h100_pcie");
   CHECK(parts_named("H100 96GB HBM2e (Grand Teton, 500W)") == "h100_96gb_500w");
   CHECK(parts_named("NVIDIA A100-SXM4-80GB") == "a100_80gb");
@@ -41,6 +46,50 @@ TEST_CASE("A part is known by what its driver and those who report of it call it
   CHECK(parts_named("Tesla V100-SXM2-32GB") == "v100");
   CHECK(parts_named("VR200 NVL72 (Vera Rubin)") == "vr200");
   CHECK(parts_named("AMD Instinct MI455X") == "mi455x");
+}
+
+TEST_CASE("A part is known by the machine of a cloud that has no other", "[unit]") {
+  CHECK(parts_named("p5.48xlarge") == "h100_sxm");
+  CHECK(parts_named("ml.p5en.48xlarge") == "h200_sxm");
+  CHECK(parts_named("p4d.24xlarge") == "a100_40gb");
+  CHECK(parts_named("p4de.24xlarge") == "a100_80gb");
+  CHECK(parts_named("p6-b200.48xlarge") == "b200");
+  CHECK(parts_named("p6e-gb200.36xlarge") == "gb200");
+  CHECK(parts_named("a3-megagpu-8g") == "h100_sxm");
+  CHECK(parts_named("a3-ultragpu-8g") == "h200_sxm");
+  CHECK(parts_named("a2-highgpu-8g") == "a100_40gb");
+  CHECK(parts_named("a2-ultragpu-8g") == "a100_80gb");
+  CHECK(parts_named("a4-highgpu-8g") == "b200");
+  CHECK(parts_named("a4x-maxgpu-4g-metal") == "gb300");
+  CHECK(parts_named("Standard_ND96isr_H100_v5") == "h100_sxm");
+  CHECK(parts_named("Standard_ND96amsr_A100_v4") == "a100_80gb");
+  CHECK(parts_named("ND MI300X v5") == "mi300x");
+  CHECK(parts_named("BM.GPU.MI355X.8") == "mi355x");
+  CHECK(parts_named("BM.GPU.A100-v2.8") == "a100_80gb");
+  CHECK(parts_named("A3") == "h100_sxm, h200_sxm");
+  for (const char* other : {"Standard_NC80adis_H100_v5", "Standard_NC24ads_A100_v4", "g6.48xlarge",
+                            "p3.16xlarge", "trn2.48xlarge", "NVIDIA A2"}) {
+    CAPTURE(other);
+    CHECK(parts_named(other).empty());
+  }
+}
+
+TEST_CASE("A part is known by its chip, its board and its power beside its name", "[unit]") {
+  CHECK(parts_named("GH100 [H100 SXM5 80GB]") == "h100_sxm");
+  CHECK(parts_named("GH100 [H100 PCIe]") == "h100_pcie");
+  CHECK(parts_named("GH100 [H100 SXM5 94GB]").empty());
+  CHECK(parts_named("H100 SXM5 80GB HBM3 700W") == "h100_sxm");
+  CHECK(parts_named("NVIDIA HGX B300 NVL16") == "b300");
+  CHECK(parts_named("GB200 186GB") == "gb200");
+  CHECK(parts_named("GB200 NVL4").empty());
+  CHECK(parts_named("A100 80G") == "a100_80gb");
+  CHECK(parts_named("DGX A100") == "a100_40gb, a100_80gb");
+  CHECK(parts_named("Aqua Vanjaram [Instinct MI300X]") == "mi300x");
+  CHECK(parts_named("Aqua Vanjaram [Instinct MI300X HF]").empty());
+  CHECK(parts_named("Aldebaran/MI200 [Instinct MI250X]") == "mi250x");
+  CHECK(parts_named("Aldebaran/MI200 [Instinct MI250X/MI250]").empty());
+  CHECK(parts_named("NVIDIA Vera Rubin NVL144") == "vr200");
+  CHECK(parts_named("Rubin CPX").empty());
 }
 
 TEST_CASE("A part is known by its device on the PCI bus", "[unit]") {

@@ -74,6 +74,27 @@ TEST_CASE("A trace of an unknown step asks for the experiment", "[unit]") {
   CHECK(trace_rows(trace, given, profiles, default_cost_model()).size() == 2);
 }
 
+TEST_CASE("A trace of another GPU is one row that is left out with its reason", "[unit]") {
+  const Folder folder;
+  const std::string devices =
+      R"({"deviceProperties": [{"id": 0, "name": "AMD Instinct MI300X OAM"}],)";
+  const std::filesystem::path trace =
+      folder.write("traces/mine.json", devices + std::string(kTrace).substr(1));
+  const std::filesystem::path steps = folder.write("steps.jsonl", kSteps);
+  ProfileCache profiles(data_root());
+  const std::vector<ValidationRow> rows =
+      trace_rows(trace, std::nullopt, profiles, default_cost_model());
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].skipped ==
+        "the trace was taken on 'AMD Instinct MI300X OAM', which is mi300x; the experiment is on "
+        "h200_sxm");
+  CHECK_FALSE(rows[0].predicted);
+  const std::string same = R"({"deviceProperties": [{"id": 0, "name": "NVIDIA H200"}],)";
+  const std::filesystem::path own =
+      folder.write("traces/mine.json", same + std::string(kTrace).substr(1));
+  CHECK(trace_rows(own, std::nullopt, profiles, default_cost_model()).size() == 2);
+}
+
 TEST_CASE(
     "A step after a pause is not slower than in the steady state, and its categories are whole",
     "[unit]") {

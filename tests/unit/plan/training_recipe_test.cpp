@@ -50,6 +50,17 @@ TEST_CASE("documents are a length, how lengths vary, and whether they are packed
   CHECK_THAT(problems("documents: {length: 500, mean: 3}"), contains_text("unknown key 'mean'"));
 }
 
+TEST_CASE("unequal work and a collector of garbage are off until they are stated", "[unit]") {
+  CHECK(recipe("dtype: bf16").work_spread == 0.0);
+  CHECK_FALSE(recipe("dtype: bf16").garbage_collection.has_value());
+  CHECK(recipe("work_spread: 0.2").work_spread == 0.2);
+  CHECK(recipe("garbage_collection: {pause: 200 ms, steps: 300}").garbage_collection ==
+        GarbageCollection{Seconds(0.2), 300.0});
+  CHECK_THAT(problems("garbage_collection: {pause: 200 ms}"), contains_text("steps"));
+  CHECK_THAT(problems("garbage_collection: {pause: 200, steps: 3}"), contains_text("no unit"));
+  CHECK_THAT(problems("work_spread: -1"), contains_text("work_spread"));
+}
+
 TEST_CASE("Megatron's module names are known", "[unit]") {
   const RecomputeSpec modules =
       recipe(
@@ -115,7 +126,8 @@ TEST_CASE("A recipe with adapters is written as it is read", "[unit]") {
         "lora: {rank: 2, targets: [up]}, frozen: [mlp]", "frozen: [head]",
         "lora: {rank: 2, targets: [up], base_weights: nf4_double}", "offload: {parameters: true}",
         "offload: {activations: true}", "offload: {activations: {overlap: false}}",
-        "offload: {parameters: true, activations: {layers: 8}}"}) {
+        "offload: {parameters: true, activations: {layers: 8}}", "work_spread: 0.25",
+        "garbage_collection: {pause: 150 ms, steps: 250}"}) {
     const TrainingRecipe training = recipe(keys);
     Diagnostics diagnostics;
     const ConfigNode written = written_training(training);

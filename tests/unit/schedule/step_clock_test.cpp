@@ -22,11 +22,36 @@ ClusterSpec limited(double watts) {
 }
 
 TEST_CASE("the slowest of n GPUs falls behind as the largest of n normal variables", "[unit]") {
-  // Means of the largest of 8, 64 and 1024: 1.42, 2.39 and 3.25 deviations.
+  // Means of the largest of 8, 64 and 1024: 1.42, 2.34 and 3.25 deviations.
   CHECK(expected_extreme(1) == 0.0);
   CHECK(expected_extreme(8) == Approx(1.42).epsilon(0.1));
-  CHECK(expected_extreme(64) == Approx(2.39).epsilon(0.03));
+  CHECK(expected_extreme(64) == Approx(2.34).epsilon(0.03));
   CHECK(expected_extreme(1024) == Approx(3.25).epsilon(0.03));
+  CHECK(mean_extreme_within(8, 9.0) == Approx(1.4236).epsilon(1e-4));
+  CHECK(mean_extreme_within(1024, 9.0) == Approx(3.2482).epsilon(1e-4));
+}
+
+// Of two the larger is 0.5642 deviations above the mean of a normal variable, a little less of one
+// that is cut; no number of GPUs has one beyond the cut.
+TEST_CASE("of GPUs that are cut off at three deviations the slowest is never further", "[unit]") {
+  CHECK(mean_extreme_within(1, 3.0) == 0.0);
+  CHECK(mean_extreme_within(2, 9.0) == Approx(0.5642).epsilon(1e-3));
+  CHECK(mean_extreme_within(64, 3.0) == Approx(2.26).epsilon(5e-3));
+  CHECK(mean_extreme_within(2048, 3.0) == Approx(2.91).epsilon(5e-3));
+  CHECK(mean_extreme_within(16384, 3.0) == Approx(2.99).epsilon(5e-3));
+  for (std::int64_t gpus = 2; gpus <= 16384; gpus *= 2) {
+    CHECK(mean_extreme_within(gpus, 3.0) < 3.0);
+    CHECK(mean_extreme_within(2 * gpus, 3.0) > mean_extreme_within(gpus, 3.0));
+  }
+}
+
+// Of 64 GPUs the slowest is 2.34 deviations behind, 2.26 where those beyond three were taken out.
+TEST_CASE("of GPUs of which none was taken out the slowest is further behind", "[unit]") {
+  ClusterSpec cluster = cluster_of(test::shipped_gpu("h100_sxm"), 8);
+  const double screened = behind_mean(cluster);
+  cluster.chips = Chips::kUnscreened;
+  CHECK(behind_mean(cluster) == Approx(0.03 * expected_extreme(64)));
+  CHECK(screened / behind_mean(cluster) == Approx(2.2588 / 2.3437).epsilon(1e-4));
 }
 
 TEST_CASE("a lower power limit lowers the clock and the power of a step", "[unit]") {

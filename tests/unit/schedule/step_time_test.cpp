@@ -36,6 +36,59 @@ TEST_CASE("once a step is once, however many stages and micro-batches there are"
   CHECK((step_of(sample).step - without.step).value() == nearly(0.25));
 }
 
+// Of eight processes that each stop once in a hundred steps one at least does in 1 - 0.99^8 of
+// them.
+TEST_CASE("a collector of garbage holds up a step where any process collects", "[case]") {
+  Sample sample = test::dense_sample();
+  const StepTime without = step_of(sample);
+  sample.training.garbage_collection = GarbageCollection{Seconds(1.0), 100.0};
+  const StepTime with = step_of(sample);
+  CHECK((with.step - without.step).value() == Approx(0.07726).epsilon(1e-3));
+  CHECK((with.breakdown.host - without.breakdown.host).value() == Approx(0.07726).epsilon(1e-3));
+}
+
+// The largest of eight is 1.42 deviations above the mean of what passes take.
+TEST_CASE("data-parallel ranks wait for the one with the most work", "[unit]") {
+  Sample sample = test::dense_sample();
+  const StepTime alone = step_of(sample);
+  sample.training.work_spread = 0.1;
+  CHECK(step_of(sample).step == alone.step);
+  sample.plan.dp = 8;
+  const StepTime uneven = step_of(sample);
+  sample.training.work_spread = 0.0;
+  const StepTime even = step_of(sample);
+  const Seconds passes = even.breakdown.compute + even.breakdown.contention;
+  CHECK((uneven.step - even.step).value() > 0.1 * passes.value());
+  CHECK((uneven.step - even.step).value() < 0.16 * even.step.value());
+  const auto waited = [](const StepTime& step) {
+    return step.breakdown.exposed[slot(Axis::kData)];
+  };
+  CHECK((waited(uneven) - waited(even)).value() == nearly((uneven.step - even.step).value()));
+}
+
+// Sixteen micro-batches have time enough for all of it, and one has not.
+TEST_CASE("a pipeline hides what it reduces once behind one micro-batch's passes", "[property]") {
+  static const CostModel cost = default_cost_model();
+  for (const std::int64_t vpp : {1, 2}) {
+    Sample sample = test::dense_sample();
+    test::set_pipeline(sample, 4, vpp);
+    sample.plan.dp = 8;
+    sample.plan.zero = 1;
+    sample.plan.micro_batches = 16;
+    sample.software.overlap_grad_reduce = true;
+    sample.software.overlap_param_gather = true;
+    ClusterSpec cluster = cluster_of(test::shipped_gpu("h200_sxm"), 4);
+    cluster.device.scale_out.nic_rate = BytesPerSecond(1e9);
+    const StepTime step = step_time({sample.context(), cluster, cost, cluster.device.clock.peak});
+    const Seconds exposed = step.breakdown.exposed[slot(Axis::kData)];
+    const Seconds all = exposed + step.hidden.exposed[slot(Axis::kData)];
+    const Seconds of_one = (1.0 / 16.0) * (step.step - exposed);
+    INFO(vpp);
+    CHECK(exposed > 0.5 * all);
+    CHECK((exposed + of_one) / all > 0.999);
+  }
+}
+
 TEST_CASE("a step that the host bounds grows by what a launch takes more", "[property]") {
   Sample sample = test::dense_sample();
   sample.software.host.kernel = Seconds(1e-3);

@@ -36,7 +36,7 @@ TEST_CASE("What is no trace of PyTorch's profiler is called what it is", "[unit]
   CHECK(says(fault_of("\x80\x04\x95"), "a pickle"));
   CHECK(says(fault_of("<!DOCTYPE html>"), "a page (HTML)"));
   CHECK(says(fault_of("\x01\x02", "report.nsys-rep"), "a report of Nsight Systems"));
-  CHECK(says(fault_of("SQLite format 3"), "an SQLite database, as nsys export and rocpd write it"));
+  CHECK(says(fault_of("SQLite format 3"), "an SQLite database, which is read from a file"));
   CHECK(says(fault_of("\xda\xd0\x01\x12", "rank0.et"), "an execution trace"));
 }
 

@@ -121,4 +121,13 @@ TEST_CASE("Tokens, and what is as wide as an expert inside, are no rows of exper
   CHECK(Categories(found.begin() + 4, found.end()) == Categories(4, Category::kMemoryBound));
 }
 
+TEST_CASE("What NCCL sends and receives is an exchange where an exchange was asked for", "[unit]") {
+  const Categories found = Recorded()
+                               .within("c10d::alltoall_base_", "[[64], [64]]")
+                               .op("record_param_comms", "[[64]]", "ncclDevKernel_SendRecv(args)")
+                               .op("c10d::send", "[[64]]", "ncclDevKernel_SendRecv(args)")
+                               .categories();
+  CHECK(found == Categories{Category::kAllToAll, Category::kSendRecv});
+}
+
 }  // namespace stepcast::operator_categories_test

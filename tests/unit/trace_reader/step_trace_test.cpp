@@ -156,6 +156,20 @@ TEST_CASE("What is no trace of a device is refused with the reason", "[unit]") {
   CHECK(fault_of(std::string(100'000, '[')).find("wrong at byte") != std::string::npos);
 }
 
+TEST_CASE("Of a file with several marked steps the steady one is read", "[unit]") {
+  // Three steps, each of one kernel, that last until the next: 20, 30 and 5 us.
+  const auto mark = [](const char* name, int start, int length) {
+    return event("user_annotation", name, start, length);
+  };
+  const test::TextFile file(
+      "steps.json",
+      trace_of(mark("ProfilerStep#1", 0, 20) + "," + mark("ProfilerStep#2", 20, 30) + "," +
+               mark("ProfilerStep#3", 50, 10) + "," + event("kernel", "nvjet_a", 0, 5) + "," +
+               event("kernel", "nvjet_a", 20, 5) + "," + event("kernel", "nvjet_a", 50, 5)));
+  // The first is left out; of the others the shorter is the median.
+  CHECK(read_step_trace(file.path()).step.value() == Approx(5e-6));
+}
+
 TEST_CASE("A file is a trace by its name or by its list of events", "[unit]") {
   const std::filesystem::path folder = test::scratch_path("step_trace");
   std::filesystem::create_directories(folder);

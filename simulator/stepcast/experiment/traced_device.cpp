@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/api/traced_device.hpp"
+#include "stepcast/experiment/traced_device.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -16,7 +16,7 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
 
 // "'NVIDIA H100', 95 GiB, 132 units"
 std::string told_by(const DeviceIdentity& device) {
-  std::string text = "'" + device.name + "'";
+  std::string text = device.name.empty() ? "a device without a name" : "'" + device.name + "'";
   if (device.memory) {
     constexpr double kGi = 1024.0 * 1024.0 * 1024.0;
     text += ", " + significant(device.memory->value() / kGi, 3) + " GiB";

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of a scaling curve: the rate of a GPU over their number, and what takes it.
+
+// The numbers of GPUs in powers of two from left to right; the 80 % interval as a band around the curve.
+function scalingCurve(sizes) {
+  return pointed((width) => {
+    const [left, top, bottom, height] = [62, 22, 44, Math.max(260, Math.min(360, width * 0.45))];
+    const ends = (size, end) => (size.expected_error?.interval_80 ? size.expected_error.interval_80[end] : 1) * size.tokens_per_second_per_gpu;
+    const most = Math.max(...sizes.map((size) => ends(size, 1))) * 1.05;
+    const logs = sizes.map((size) => Math.log2(size.gpus));
+    const [first, last] = [logs[0], logs[logs.length - 1]];
+    const x = (gpus) => left + 14 + (last > first ? (Math.log2(gpus) - first) / (last - first) : 0.5) * (width - left - 40);
+    const y = (value) => height - bottom - (value / most) * (height - top - bottom);
+    const path = (value) => sizes.map((size, i) => `${i === 0 ? "M" : "L"}${x(size.gpus)} ${y(value(size))}`).join("");
+    const back = [...sizes].reverse().map((size) => `L${x(size.gpus)} ${y(ends(size, 0))}`).join("");
+    const level = y(sizes[0].tokens_per_second_per_gpu);
+    const spaced = markNames(width);
+    const marks = sizes.map((size) => ({
+      element: svg("circle", { cx: x(size.gpus), cy: y(size.tokens_per_second_per_gpu), r: 5, fill: size.feasible ? "var(--projected)" : "var(--bad)" }),
+      x: x(size.gpus), y: y(size.tokens_per_second_per_gpu), title: `${count(size.gpus)} GPUs`,
+      lines: [`${rate(size.tokens_per_second_per_gpu)} tokens/s/GPU`, `lost ${percent(size.loss)}`, `step ${seconds(size.step_time_s)}`, size.feasible ? null : "does not fit"] }));
+    const drawing = picture(width, height, "tokens/s/GPU over the number of GPUs",
+      ticks(0, most, 5).map((tick, _, all) => [
+        svg("line", { class: "grid", x1: left, x2: width, y1: y(tick), y2: y(tick) }),
+        svg("text", { class: "soft", x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, tickText(tick, all[1] - all[0]))]),
+      svg("text", { class: "soft", x: 0, y: 12 }, "tokens/s/GPU"),
+      svg("text", { class: "soft", x: (left + width) / 2, y: height - 4, "text-anchor": "middle" }, "GPUs"),
+      svg("path", { d: `${path((size) => ends(size, 1))}${back}Z`, fill: "var(--projected)", opacity: 0.16 }),
+      svg("line", { x1: x(sizes[0].gpus), x2: width - 8, y1: level, y2: level, stroke: "var(--ink)", "stroke-dasharray": "4 3" }),
+      svg("path", { d: path((size) => size.tokens_per_second_per_gpu), fill: "none", stroke: "var(--projected)", "stroke-width": 2 }),
+      sizes.map((size) => spaced(x(size.gpus), height - bottom + 18, count(size.gpus))),
+      marks.map((mark) => mark.element));
+    return { drawing, marks };
+  });
+}
+
+// Causes that take a half per mille at some size, each with its colour, and what is left of the loss.
+function scalingCauses(sizes) {
+  const causes = sizes[0].parts.map((part) => part.cause);
+  const shown = causes.filter((_, i) => sizes.some((size) => Math.abs(size.parts[i].share) >= 0.0005));
+  return shown.map((cause, i) => ({ cause, at: causes.indexOf(cause), colour: seriesColour(i) }));
+}
+
+function scalingTable(sizes, causes) {
+  const lost = (share) => `${share <= -0.0005 ? "−" : ""}${percent(Math.abs(share))}`;
+  const priced = (of) => (row) => (row.parts ? of(row) : "–");
+  const others = (row) => row.loss - sum(causes.map(({ at }) => row.parts[at].share));
+  return sortable({ label: "sizes", rows: sizes, first: 40, columns: [
+    { name: "GPUs", number: true, key: "gpus", text: (row) => count(row.gpus), value: (row) => row.gpus },
+    { name: "global batch", number: true, text: (row) => count(row.global_batch_size), value: (row) => row.global_batch_size },
+    { name: "tokens/s/GPU", number: true, key: "tokens_per_second_per_gpu", text: priced((row) => rate(row.tokens_per_second_per_gpu)), value: (row) => row.tokens_per_second_per_gpu ?? null },
+    { name: "step", number: true, text: priced((row) => seconds(row.step_time_s)), value: (row) => row.step_time_s ?? null },
+    { name: "lost", number: true, text: priced((row) => lost(row.loss)), value: (row) => row.loss ?? null },
+    ...causes.map(({ cause, at }) => ({ name: cause, number: true, text: priced((row) => lost(row.parts[at].share)), value: (row) => row.parts?.[at].share ?? null })),
+    { name: "others", number: true, text: priced((row) => lost(others(row))) }] }).element;
+}
+
+function scaling(one) {
+  const sizes = one.sizes ?? [];
+  const priced = sizes.filter((size) => size.parts);
+  const refused = sizes.filter((size) => size.reasons?.length);
+  const causes = priced.length ? scalingCauses(priced) : [];
+  const bars = priced.slice(1).map((size) => ({ name: `${count(size.gpus)} GPUs`, text: percent(size.loss),
+    parts: causes.map(({ cause, at, colour }) => ({ name: cause, value: Math.max(0, size.parts[at].share), colour, text: percent(size.parts[at].share) })) }));
+  return [facts(one.context?.input),
+    priced.length ? section("The rate of a GPU", one.scaling === "weak" ? "Weak scaling: the global batch grows with the GPUs. The band is what 80 % of the errors leave; the dashed line loses nothing."
+      : "Strong scaling: the global batch stays. The band is what 80 % of the errors leave; the dashed line loses nothing.", scalingCurve(priced)) : null,
+    bars.length && causes.length ? section("What takes it", `Of the rate of ${count(priced[0].gpus)} GPUs, cause by cause, each beside those after it; what gives some back is not drawn.`,
+      stackedRows(bars, { label: "what takes the rate, by size" }), legend(causes.map(({ cause, colour }) => [cause, colour]))) : null,
+    sizes.length ? section("Sizes", null, scalingTable(sizes, causes)) : null,
+    refused.length ? section("What cannot run", null, el("ul", { class: "plain" }, refused.map((size) =>
+      el("li", {}, el("b", {}, `${count(size.gpus)} GPUs: `), size.reasons.join("; "))))) : null,
+    noteSection(one), inputSection(one.context)];
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/experiment/scaling.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "stepcast/base/error.hpp"
+#include "stepcast/experiment/project.hpp"
+
+namespace stepcast {
+namespace {
+
+void remove_hops(Experiment& experiment) {
+  DeviceSpec& device = experiment.cluster.device;
+  CollectiveConstants& library = device.collectives;
+  for (ProtocolConstants* protocol : {static_cast<ProtocolConstants*>(&library.ll),
+                                      static_cast<ProtocolConstants*>(&library.ll128),
+                                      static_cast<ProtocolConstants*>(&library.simple)}) {
+    protocol->hop = {};
+    protocol->network_hop = {};
+  }
+  library.simple.long_hop = {};
+  device.scale_up.hop_latency = {};
+  device.scale_out.hop_latency = {};
+}
+
+struct Mechanism {
+  std::string_view cause;
+  void (*remove)(Experiment& experiment);
+};
+
+constexpr std::array kMechanisms = {
+    Mechanism{"hops of rings and trees", remove_hops},
+    Mechanism{"rings that leave a leaf",
+              [](Experiment& e) { e.cluster.network.beyond_leaf = 1.0; }},
+    Mechanism{"links between pods",
+              [](Experiment& e) { e.cluster.network.oversubscription = 1.0; }},
+    Mechanism{"the slowest GPU",
+              [](Experiment& e) { e.cluster.device.kernels.power.clock_spread = 0.0; }},
+    Mechanism{"unequal work", [](Experiment& e) { e.training.work_spread = 0.0; }},
+    Mechanism{"garbage collection", [](Experiment& e) { e.training.garbage_collection.reset(); }},
+};
+
+double time_per_token(const Projection& p) { return 1.0 / p.tokens_per_second_per_gpu; }
+
+// The time of a token by the keys of its step.
+std::vector<ScalingPart> by_key(const Projection& p) {
+  const TimeBreakdown& time = p.time.breakdown;
+  const double of_second = time_per_token(p) / p.time.step.value();
+  std::vector<ScalingPart> keys;
+  const auto add = [&](std::string cause, Seconds spent) {
+    keys.push_back({std::move(cause), spent.value() * of_second});
+  };
+  add("computation", time.compute);
+  add("slowed by communication", time.contention);
+  for (const Axis axis :
+       {Axis::kTensor, Axis::kExpert, Axis::kContext, Axis::kData, Axis::kPipeline}) {
+    add(std::string(name(axis)) + " communication", time.exposed[slot(axis)]);
+  }
+  add("pipeline bubble", time.bubble);
+  add("optimizer", time.optimizer);
+  add("host", time.host);
+  return keys;
+}
+
+}  // namespace
+
+KeySettings size_at(const Experiment& base, std::int64_t gpus, Scaling scaling) {
+  KeySettings settings = {{"cluster.nodes", "null"}, {"cluster.gpus", std::to_string(gpus)}};
+  if (scaling == Scaling::kWeak) {
+    const std::int64_t sequences = base.training.global_batch_size * gpus;
+    if (sequences % base.cluster.gpus() != 0) {
+      throw ConfigError({"scaling", 0, 0},
+                        "a batch of " + std::to_string(base.training.global_batch_size) +
+                            " sequences on " + std::to_string(base.cluster.gpus()) +
+                            " GPUs is no whole number of them on " + std::to_string(gpus) +
+                            "; give --gbs, which stays, or other numbers of GPUs");
+    }
+    settings.emplace_back("training.global_batch_size",
+                          std::to_string(sequences / base.cluster.gpus()));
+  }
+  return settings;
+}
+
+KeySettings settings_at(const Experiment& base, std::int64_t gpus, Scaling scaling) {
+  KeySettings settings = size_at(base, gpus, scaling);
+  const PlanRequest& plan = base.plan;
+  if (plan.dp) {
+    settings.emplace_back("plan.dp", "null");
+  }
+  const std::int64_t before = base.cluster.gpus();
+  if (plan.fsdp && *plan.fsdp * plan.tp * plan.pp == before) {
+    settings.emplace_back("plan.fsdp", std::to_string(gpus / (plan.tp * plan.pp)));
+  }
+  return settings;
+}
+
+ScalingLoss::TokenTimes ScalingLoss::token_times(const Experiment& experiment,
+                                                 const CostModel& cost,
+                                                 const Projection& projection) {
+  TokenTimes times{{time_per_token(projection)}, {}};
+  Experiment without = experiment;
+  Projection bare = projection;
+  for (const Mechanism& mechanism : kMechanisms) {
+    mechanism.remove(without);
+    bare = project(without, cost);
+    times.without.push_back(time_per_token(bare));
+  }
+  times.keys = by_key(bare);
+  return times;
+}
+
+void ScalingLoss::add(const Experiment& experiment, const CostModel& cost, ScaledSize& size) {
+  if (!size.projection.priced) {
+    return;
+  }
+  const TokenTimes now = token_times(experiment, cost, size.projection);
+  if (!first_) {
+    first_ = now;
+  }
+  const double whole = now.without.front();
+  size.loss = 1.0 - first_->without.front() / whole;
+  size.parts.clear();
+  for (std::size_t k = 0; k < kMechanisms.size(); ++k) {
+    const double taken = now.without[k] - now.without[k + 1];
+    const double at_first = first_->without[k] - first_->without[k + 1];
+    size.parts.push_back({std::string(kMechanisms[k].cause), (taken - at_first) / whole});
+  }
+  for (std::size_t k = 0; k < now.keys.size(); ++k) {
+    size.parts.push_back({now.keys[k].cause, (now.keys[k].share - first_->keys[k].share) / whole});
+  }
+}
+
+}  // namespace stepcast
