@@ -14,6 +14,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/schedule/host_launches.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast::step_listener_property_test {
@@ -53,7 +54,11 @@ class RankAudit : public StepListener {
   }
   void rank_end(const RankEnd& end) override {
     step = max(step, end.end());
-    own_end_ = end.rank == rank_ ? end.end() : own_end_;
+    if (end.rank == rank_) {
+      own_end_ = end.end();
+      // The report counts the waiting for the rank with the most work to what is reduced.
+      communicated[slot(Axis::kData)] += end.others_work;
+    }
   }
 
   // `host`: what its host does once a step.
@@ -156,7 +161,7 @@ void attempt(const ExperimentSource& drawn, Tried& tried) {
     const StepTime time = timer.at(context.clock);
     RankAudit audit(static_cast<std::size_t>(time.slowest_rank));
     timer.at(context.clock, &audit);
-    audit.finish(experiment.software.host.waits(plan.plan.micro_batches));
+    audit.finish(host_waits(context));
     compare(time, expansion, audit);
     ++tried.steps;
     tried.schedules.insert(plan.plan.schedule);

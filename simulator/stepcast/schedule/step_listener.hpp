@@ -95,7 +95,8 @@ struct PlacedPass {
 struct RankEnd {
   std::size_t rank = 0;
   Seconds tasks;          // end of the last one
-  Seconds reductions;     // that are left then
+  Seconds reductions;     // that are left then, with the waiting for the others' work
+  Seconds others_work;    // of it, the waiting for the data-parallel rank with the most work
   TimeBreakdown updates;  // of the optimizer, with the collectives around it
 
   // When the optimizer begins, and when it has ended.

@@ -202,7 +202,8 @@ class Assembly {
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       const RankTimeline& own = ranks[rank];
       const Seconds tail = reduction_tail(rank, own.end, own.chunk_end.data());
-      const RankEnd end{rank, own.end, tail + waits_for_work(own.end), update(rank).spent};
+      const Seconds waits = waits_for_work(own.end);
+      const RankEnd end{rank, own.end, tail + waits, waits, update(rank).spent};
       if (listener.wants_passes(rank)) {
         if (!passes) {
           passes.emplace(context_);
