@@ -15,7 +15,8 @@
 //            min(1, W / own), t) of the links' time t, with W a slice for each channel
 //     LL128  the same at the share of the rate that 120 data bytes of 128 leave, hops unhidden
 //     LL     every byte that a rank sends, receives or keeps goes through its units at the rate of
-//            LL: (V + own) / R, over the network twice the volume; hops unhidden
+//            LL: (V + own) / R, over the network twice the volume and no more than the library
+//            states; hops unhidden
 //   a ring through k > 1 domains leaves each of them, and so loads the links of g - 1 of g ranks: B
 //            is g / (g - 1) of that of a ring which closes inside
 //   others   model/collective_algorithm.cpp

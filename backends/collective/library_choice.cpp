@@ -2,11 +2,13 @@
 // Which algorithm and protocol the library takes.
 //
 // NCCL picks the least of its own estimates base + hops + bytes / rate, with constants of its
-// source, inside a domain as between domains. Over its switching sizes the real time may jump: it
-// jumps up where the estimate flatters the next protocol, as measured curves show. Where the next
-// one would be faster than the one before at the size of the switch, that size's time holds, so
-// that more bytes never take less time. For a library without such constants the fastest is taken,
-// and so is the faster of ring and tree between domains.
+// source. Over its switching sizes the real time may jump: it jumps up where the estimate flatters
+// the next protocol, as measured curves inside a domain show. Where the next one would be faster
+// than the one before at the size of the switch, that size's time holds, so that more bytes never
+// take less time. Between domains the estimates choose between LL128 and Simple; what Simple takes
+// there is so far above its estimate that LL, where it is faster, is taken: no curve shows a jump
+// from it. For a library without such constants the fastest is taken, and so is the faster of ring
+// and tree between domains.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -29,8 +31,8 @@ Candidate estimate(Protocol protocol, const ProtocolTuning& tuning, const RingSt
           ring.sent / tuning.rate.value()};
 }
 
-// The estimates of a ring that leaves its domain: inside it a step takes at least what the network
-// asks of the host, and NICs may set the rate of the bus.
+// The estimates of LL128 and Simple of a ring that leaves its domain: inside it a step takes at
+// least what the network asks of the host, and NICs may set the rate of the bus.
 class NetworkEstimates {
  public:
   NetworkEstimates(CollectiveOp op, const FabricView& view)
@@ -41,10 +43,7 @@ class NetworkEstimates {
 
   [[nodiscard]] std::vector<Candidate> all() const {
     const NetworkTuning& network = tuning_.network;
-    ProtocolTuning ll = tuning_.ll;
-    ll.rate = min(network.ll_rate, 0.5 * share_ * tuning_.simple.rate);
-    std::vector<Candidate> candidates = {
-        candidate(Protocol::kLl, ll, network.ll_hop, network.overhead)};
+    std::vector<Candidate> candidates;
     if (tuning_.ll128) {
       ProtocolTuning ll128 = *tuning_.ll128;
       ll128.rate = share_ * ll128.rate;
@@ -60,9 +59,8 @@ class NetworkEstimates {
  private:
   [[nodiscard]] Candidate candidate(Protocol protocol, const ProtocolTuning& tuning, Seconds hop,
                                     Seconds least) const {
-    // The library's own correction of all-reduces by Simple between nodes.
-    constexpr double kPlateau = 1.4;
-    const double corrected = reduces_all_ && protocol == Protocol::kSimple ? kPlateau : 1.0;
+    const double corrected =
+        reduces_all_ && protocol == Protocol::kSimple ? tuning_.network.plateau : 1.0;
     const Seconds hops = ring_.inside * max(tuning.hop, least) + ring_.outside * hop;
     return {CollectiveAlgorithm::kRing, protocol, corrected * (tuning.base + hops),
             ring_.sent / tuning.rate.value()};
@@ -166,7 +164,9 @@ CollectiveTime ring_choice(CollectiveOp op, Bytes bytes, const FabricView& view)
   // A broadcast is estimated in another way, which has not been checked.
   const bool estimated = view.links.domains == 1 || op != CollectiveOp::kBroadcast;
   if (view.constants.tuning && estimated) {
-    return by_estimate(op, bytes, view, true);
+    const CollectiveTime time = by_estimate(op, bytes, view, true);
+    return view.links.domains == 1 ? time
+                                   : fastest({ring_time(op, bytes, Protocol::kLl, view), time});
   }
   return fastest_protocol(view.constants,
                           [&](Protocol p) { return ring_time(op, bytes, p, view); });

@@ -40,6 +40,15 @@ Seconds own_time(Bytes own, const SimpleConstants& c) {
   return in_step * (own / c.own_rate);
 }
 
+// LL through the units of a rank; between domains it reaches no more than what the library states.
+Seconds ll_units(const RingSteps& ring, Bytes bytes, const FabricView& view) {
+  const CollectiveConstants& c = view.constants;
+  const Seconds units = (ring.sent + ring.own) * bytes / c.ll.rate;
+  return view.links.domains > 1 && c.tuning
+             ? max(units, ring.sent * bytes / c.tuning->network.ll_rate)
+             : units;
+}
+
 Seconds hop_time(const RingSteps& ring, const ProtocolConstants& protocol) {
   return ring.inside * protocol.hop + ring.outside * protocol.network_hop;
 }
@@ -102,7 +111,7 @@ CollectiveTime ring_time(CollectiveOp op, Bytes bytes, Protocol protocol, const 
   time.protocol = protocol;
   if (protocol == Protocol::kLl) {
     const Transfer wire = links_time(sent, kLlVolume, kLlVolume, view);
-    const Seconds units = (sent + own) / c.ll.rate;
+    const Seconds units = ll_units(ring, bytes, view);
     time.outside = wire.outside && wire.time > units;
     time.transfer = max(units, wire.time);
     time.duration = c.ll.base + hop_time(ring, c.ll) + time.transfer;

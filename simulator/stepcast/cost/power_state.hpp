@@ -74,6 +74,7 @@ Hertz duty_cycle_clock(const DeviceSpec& device, double duty,
 struct PricedOp {
   OpCost cost;
   Hertz clock;
+  bool waits_for_host = false;  // of a collective in a row of eager calls: the host sets its time
 };
 
 // The clock of short work like `op` in state kMixed.

@@ -18,13 +18,13 @@ struct ProtocolTuning {
   BytesPerSecond rate;
 };
 
-// What the estimates of rings that leave a domain have besides.
+// What the library states of rings that leave a domain besides.
 struct NetworkTuning {
-  Seconds ll_hop;
   Seconds ll128_hop;
   Seconds simple_hop;
   Seconds overhead;        // the least of a step inside a domain, three times that by Simple
   BytesPerSecond ll_rate;  // the most by LL, of a bus
+  double plateau = 1.0;    // of the latency of all-reduces by Simple
 };
 
 // The estimates by which the library picks a protocol. They are constants of its source, not of the

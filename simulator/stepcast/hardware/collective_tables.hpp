@@ -23,9 +23,7 @@ inline constexpr auto kTuning = std::to_array<Constant<Tuning>>(
 
 using AcrossNetwork = NetworkTuning;
 inline constexpr auto kNetworkTuning = std::to_array<Constant<AcrossNetwork>>(
-    {{"ll_hop", "us", limits::kMicroseconds, kByHand,
-      "step between domains by LL, as the library estimates it", &AcrossNetwork::ll_hop},
-     {"ll128_hop", "us", limits::kMicroseconds, kByHand,
+    {{"ll128_hop", "us", limits::kMicroseconds, kByHand,
       "step between domains by LL128, as the library estimates it", &AcrossNetwork::ll128_hop},
      {"simple_hop", "us", limits::kMicroseconds, kByHand,
       "step between domains by Simple, as the library estimates it", &AcrossNetwork::simple_hop},
@@ -33,8 +31,10 @@ inline constexpr auto kNetworkTuning = std::to_array<Constant<AcrossNetwork>>(
       "least step inside a domain of a ring that leaves it, three times that by Simple",
       &AcrossNetwork::overhead},
      {"ll_rate", "GB/s", limits::kGigabytesPerSecond, kByHand,
-      "most of a bus between domains by LL, as the library estimates it",
-      &AcrossNetwork::ll_rate}});
+      "most of a bus between domains by LL, as the library states it", &AcrossNetwork::ll_rate},
+     {"plateau", "", Range<double>{1.0, 10.0}, kByHand,
+      "of the latency of all-reduces by Simple between domains, as the library corrects it",
+      &AcrossNetwork::plateau}});
 
 using Ll = LlConstants;
 inline constexpr auto kLl = std::to_array<Constant<Ll>>(

@@ -73,13 +73,16 @@ Op read_collective(MappingReader& fields, Dtype /*dtype*/, const DeviceSpec& dev
   return {.work = op};
 }
 
-void wait_for_host(const Collective& op, const ClusterSpec& machine, Detail detail, OpCost& cost) {
+void wait_for_host(const Collective& op, const ClusterSpec& machine, Detail detail,
+                   PricedOp& priced) {
+  OpCost& cost = priced.cost;
   const Seconds host = host_call(op, machine.host);
   const Seconds duration = max(host, cost.duration + machine.device.launch_latency);
   if (detail == Detail::kTerms) {
     cost.terms.push_back({"host", duration - cost.duration});
   }
-  cost.bound = host < duration ? cost.bound : Bound::kLatency;
+  priced.waits_for_host = host >= duration;
+  cost.bound = priced.waits_for_host ? Bound::kLatency : cost.bound;
   cost.duration = duration;
 }
 

@@ -258,7 +258,7 @@ PricedOp price(const OperatorLine& line, const CostModel& model, const ClusterSp
       price_at(line.state, line.op, model, context_of(line, cluster.device, detail), cluster);
   const auto* collective = std::get_if<Collective>(&line.op.work);
   if (line.launch == Launch::kEager && collective != nullptr && collective->group.size > 1) {
-    wait_for_host(*collective, cluster, detail, priced.cost);
+    wait_for_host(*collective, cluster, detail, priced);
   }
   return priced;
 }

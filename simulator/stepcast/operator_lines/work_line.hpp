@@ -11,6 +11,7 @@
 
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/cost/cost_model.hpp"
+#include "stepcast/cost/power_state.hpp"
 #include "stepcast/model/expert_exchange.hpp"
 
 namespace stepcast {
@@ -49,9 +50,10 @@ Op read_index_scores(MappingReader& fields, Dtype dtype, const DeviceSpec& devic
 
 Op read_collective(MappingReader& fields, Dtype dtype, const DeviceSpec& device);
 
-// Makes `cost` that of one of many calls: a kernel comes after the one before, and after the call
+// Makes `priced` that of one of many calls: a kernel comes after the one before, and after the call
 // by the machine's host.
-void wait_for_host(const Collective& op, const ClusterSpec& machine, Detail detail, OpCost& cost);
+void wait_for_host(const Collective& op, const ClusterSpec& machine, Detail detail,
+                   PricedOp& priced);
 
 // --- exchanges of tokens among experts ----------------------------------------------------------
 

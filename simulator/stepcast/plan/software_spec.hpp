@@ -71,8 +71,8 @@ inline constexpr std::array<std::string_view, 7> kNamesOf<FrameworkFamily> = {
     "other", "megatron", "nemo", "torchtitan", "transformers", "deepspeed", "maxtext"};
 
 // How many gradients are reduced, and parameters gathered, in one call once a step: those of a
-// layer, or as Megatron Core does it, max(40 million, 1 million a rank) parameters
-// (distributed_data_parallel.py).
+// layer, or as Megatron does it, max(40 million, 1 million for each rank of data and context
+// parallelism) parameters (megatron/training/training.py).
 enum class GradientBuckets { kLayers, kByRanks };
 template <>
 inline constexpr std::array<std::string_view, 2> kNamesOf<GradientBuckets> = {"layers", "by_ranks"};

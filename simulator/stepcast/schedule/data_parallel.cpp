@@ -11,8 +11,8 @@ namespace stepcast {
 namespace {
 
 // The parameters of a bucket, and the layers that there are to fill it. It ends with its chunk of a
-// pipeline, too; that is not counted, since plans that differ in their pipeline alone share the
-// work of their layers, and layers that a pipeline needs are larger than most buckets.
+// pipeline, too, and Megatron makes one bucket of a chunk where nothing overlaps; that is not
+// counted, since plans that differ in their pipeline alone share the work of their layers.
 struct BucketSize {
   double parameters = 0.0;
   double layers = 1.0;

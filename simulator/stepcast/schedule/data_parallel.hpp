@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What data parallelism adds to a step: gathers and reductions of parameters and gradients, layer
-// by layer. What is gathered and reduced together, an FSDP unit or a bucket of
-// gradients, is here a transformer layer, or the ends of the model.
+// by layer. What is gathered and reduced together, an FSDP unit or a bucket of gradients, is here a
+// transformer layer, or the ends of the model; a bucket of Megatron's may be several layers.
 //
 //   ZeRO 0  all-reduce of gradients once a step
 //   ZeRO 1  reduce-scatter of gradients and all-gather of parameters once a step

@@ -47,7 +47,6 @@ double clock_behind_mean(const ClusterSpec& cluster, std::int64_t gpus) {
   if (cluster.chips == Chips::kUnscreened || gpus < 2) {
     return all;
   }
-  constexpr double kBeyondAll = 9.0;  // deviations
   return all * mean_extreme_within(gpus, device.libraries.clocks.spread_cut) /
          mean_extreme_within(gpus, kBeyondAll);
 }

@@ -59,7 +59,9 @@ double draws_more(const ClusterSpec& cluster);
 // By how many standard deviations the slowest of `gpus` falls behind their mean, by extreme value
 // theory; 0 for one.
 double expected_extreme(std::int64_t gpus);
-// The exact mean where none is further from the mean than `cut` deviations; 0 for one.
+// The exact mean where none is further from the mean than `cut` deviations; 0 for one. None of any
+// number is beyond kBeyondAll.
+inline constexpr double kBeyondAll = 9.0;
 double mean_extreme_within(std::int64_t gpus, double cut);
 
 // The step at `context.clock`, whatever power it draws.

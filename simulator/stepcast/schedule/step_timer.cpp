@@ -147,7 +147,7 @@ class Assembly {
   // until `end`: what they reduce waits for it.
   [[nodiscard]] Seconds waits_for_work(Seconds end) const {
     const double spread = context_.expansion.training.work_spread;
-    return spread * expected_extreme(plan_.dp) * end;
+    return spread > 0.0 ? spread * mean_extreme_within(plan_.dp, kBeyondAll) * end : Seconds{};
   }
 
   // The optimizer step of a rank. Its host begins when it has launched the last backward.

@@ -61,7 +61,7 @@ KernelPrediction predict_beside(const MeasuredKernel& kernel, const CostModel& m
   for (const StreamSpan& span : spans) {
     last = span.axis ? max(last, span.end) : last;
   }
-  return {all / beside.kernels, alone.clock, {}, last / beside.collectives, {}, {}};
+  return {all / beside.kernels, alone.clock, {}, last / beside.collectives, {}, {}, false};
 }
 
 }  // namespace
@@ -90,12 +90,13 @@ KernelPrediction predict(const MeasuredKernel& kernel, const CostModel& model,
             mean_power(device.power, {priced.cost.duration, priced.cost.energy}),
             {},
             expert_communication_bytes(run, cluster.domain_size()),
-            interconnect_bytes(run, cluster.domain_size())};
+            interconnect_bytes(run, cluster.domain_size()),
+            priced.waits_for_host};
   }
   const Hertz clock = duty_cycle_clock(device, *kernel.duty, at);
   const WorkAtClock burst = at(clock);
   const Watts dynamic = mean_power(device.power, burst) - device.power.idle;
-  return {burst.duration, clock, device.power.idle + *kernel.duty * dynamic, {}, {}, {}};
+  return {burst.duration, clock, device.power.idle + *kernel.duty * dynamic, {}, {}, {}, false};
 }
 
 }  // namespace stepcast

@@ -73,6 +73,7 @@ struct KernelPrediction {
   Seconds communication;       // of one collective beside it
   CommunicationBytes experts;  // of an exchange
   Bytes interconnect;          // interconnect_bytes
+  bool waits_for_host = false;
 
   [[nodiscard]] double of(Metric metric) const;
 };

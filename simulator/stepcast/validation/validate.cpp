@@ -193,6 +193,12 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
 
 // --- kernels ----------------------------------------------------------------------------------
 
+// A call that the host is slower to make than the GPUs to run says nothing of the library: its rows
+// are a group of their own.
+std::string group_of(const MeasuredKernel& kernel, const KernelPrediction& prediction) {
+  return prediction.waits_for_host ? kernel.group + " bound by the host" : kernel.group;
+}
+
 void add_rows(const MeasuredKernel& kernel, const std::string& file, ProfileCache& profiles,
               const CostModel& cost, std::vector<ValidationRow>& rows) {
   KernelPrediction prediction;
@@ -204,7 +210,7 @@ void add_rows(const MeasuredKernel& kernel, const std::string& file, ProfileCach
     row.file = file;
     row.id = kernel.id;
     row.gpu = kernel.gpu;
-    row.group = kernel.group;
+    row.group = group_of(kernel, prediction);
     row.metric = quantity.metric;
     row.measured = quantity.value;
     row.skipped = kernel.skipped;

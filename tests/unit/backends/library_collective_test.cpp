@@ -316,9 +316,9 @@ TEST_CASE("the library picks the protocol that it estimates to be faster", "[cas
   CHECK(protocol_of(0.61e6) == "simple");
 }
 
-// Of 32 ranks on four nodes, 27 steps inside at least 1 us long and 4 between nodes: LL 5 + 27 + 8
-// = 40 us and 31/32 S at 25 GB/s; LL128 8 + 54 + 16 = 78 us and 31/32 S at 360; Simple 9 + 108 + 56
-// = 173 us and 31/32 S at 400. Both estimates are the same at 1.06 and at 353 MB.
+// Of 32 ranks on four nodes, 27 steps inside at least 1 us long and 4 between nodes: LL128 8 + 54 +
+// 16 = 78 us and 31/32 S at 360 GB/s; Simple 9 + 108 + 56 = 173 us and 31/32 S at 400. Both
+// estimates are the same at 353 MB.
 TEST_CASE("between nodes the library picks by its estimates of the network", "[case]") {
   ClusterSpec tuned = cluster();
   const auto tuning = [](double base, double hop, double rate) {
@@ -328,16 +328,65 @@ TEST_CASE("between nodes the library picks by its estimates of the network", "[c
   library.ll = tuning(5e-6, 0.5e-6, 100e9);
   library.ll128 = tuning(8e-6, 2e-6, 360e9);
   library.simple = tuning(9e-6, 4e-6, 400e9);
-  library.network = {Seconds(2e-6), Seconds(4e-6), Seconds(14e-6), Seconds(1e-6),
-                     BytesPerSecond(25e9)};
-  const auto protocol_of = [&](double bytes) {
+  library.network = {Seconds(4e-6), Seconds(14e-6), Seconds(1e-6), BytesPerSecond(25e9), 1.4};
+  const auto time_of = [&](double bytes) {
     const Collective op{Kind::kAllGather, Bytes(bytes), {32, 1}, Axis::kData};
-    return make_library_collective()->collective(op, {tuned}).protocol;
+    return make_library_collective()->collective(op, {tuned});
   };
-  CHECK(protocol_of(1.0e6) == "ll");
-  CHECK(protocol_of(1.1e6) == "ll128");
-  CHECK(protocol_of(350e6) == "ll128");
-  CHECK(protocol_of(356e6) == "simple");
+  CHECK(time_of(1e3).protocol == "ll");
+  CHECK(time_of(350e6).protocol == "ll128");
+  CHECK(time_of(356e6).protocol == "simple");
+  const auto by_ll = [&](double bytes) {
+    return seconds(forced(Kind::kAllGather, bytes, {32, 1}, Algorithm::kRing, Protocol::kLl),
+                   tuned);
+  };
+  // 31/32 of 100 MB more at 25 GB/s.
+  CHECK(by_ll(200e6) - by_ll(100e6) == nearly(3.875e-3));
+  for (double bytes = 1e3; bytes < 1e9; bytes *= 2.0) {
+    CHECK(time_of(bytes).duration.value() <= by_ll(bytes));
+  }
+}
+
+TEST_CASE("faster NICs make no collective between nodes slower", "[property]") {
+  for (const char* gpu : {"a100_80gb", "h100_sxm", "b200", "gb200", "mi300x"}) {
+    ClusterSpec real = cluster_of(test::shipped_gpu(gpu), 128);
+    for (const Kind op : {Kind::kAllReduce, Kind::kAllGather, Kind::kReduceScatter}) {
+      for (const std::int64_t nodes : {2, 8, 32, 128}) {
+        for (double bytes = 1e5; bytes < 1e10; bytes *= 3.0) {
+          double before = 1e9;
+          for (double rate = 3e9; rate < 4e11; rate *= 1.3) {
+            real.device.scale_out.nic_rate = BytesPerSecond(rate);
+            const double now =
+                seconds({op, Bytes(bytes), {nodes * real.gpus_per_node, 1}, Axis::kData}, real);
+            INFO(gpu << " " << name(op) << " of " << nodes << " nodes, " << bytes << " bytes, "
+                     << rate << " bytes a second");
+            REQUIRE(now <= before * (1.0 + 1e-12));
+            before = now;
+          }
+        }
+      }
+    }
+  }
+}
+
+// From one size to the next, 1.3 times as large, no more than the library's estimates flatter
+// Simple against LL128.
+TEST_CASE("between nodes no size takes much longer than one a little smaller", "[property]") {
+  for (const char* gpu : {"a100_80gb", "h100_sxm", "b200", "gb200", "mi300x"}) {
+    const ClusterSpec real = cluster_of(test::shipped_gpu(gpu), 128);
+    for (const Kind op : {Kind::kAllGather, Kind::kReduceScatter}) {
+      for (const std::int64_t nodes : {2, 8, 32, 128}) {
+        double before = 1e9;
+        for (double bytes = 1e5; bytes < 1e11; bytes *= 1.3) {
+          const double now =
+              seconds({op, Bytes(bytes), {nodes * real.gpus_per_node, 1}, Axis::kData}, real);
+          INFO(gpu << " " << name(op) << " of " << nodes << " nodes, " << bytes << " bytes");
+          REQUIRE(now <= 1.6 * before);
+          before = now;
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("a library that does not use LL128 on a part does not between nodes either", "[case]") {

@@ -243,6 +243,19 @@ TEST_CASE("a collective that its host calls takes at least as long as the call o
   CHECK(took("\"eager\"", {}) == took("\"none\"", {}) + h200().launch_latency);
 }
 
+TEST_CASE("a call that the GPUs take longer for does not wait for the host", "[unit]") {
+  HostSpec host;
+  host.collective = Seconds(250e-6);
+  const auto waits = [&](const std::string& launch, const std::string& bytes) {
+    const std::string line = R"({"kind": "collective", "op": "all_gather", "ranks": 4, "bytes": )" +
+                             bytes + R"(, "launch": )" + launch + "}";
+    return price(read(line), default_cost_model(), fabric_of(h200(), host)).waits_for_host;
+  };
+  CHECK(waits("\"eager\"", "4096"));
+  CHECK_FALSE(waits("\"graph\"", "4096"));
+  CHECK_FALSE(waits("\"eager\"", "1073741824"));  // 0.8 GB over links of 0.4 TB/s
+}
+
 TEST_CASE("the part's own attention kernel follows from its architecture", "[unit]") {
   const auto own = [](const char* gpu) { return shipped_gpu(gpu).architecture.attention.native; };
   CHECK(own("a100_80gb") == AttentionKernel::kFlash2);

@@ -58,8 +58,8 @@ TEST_CASE("data-parallel ranks wait for the one with the most work", "[unit]") {
   sample.training.work_spread = 0.0;
   const StepTime even = step_of(sample);
   const Seconds passes = even.breakdown.compute + even.breakdown.contention;
-  CHECK((uneven.step - even.step).value() > 0.1 * passes.value());
-  CHECK((uneven.step - even.step).value() < 0.16 * even.step.value());
+  CHECK((uneven.step - even.step).value() > 0.1423 * passes.value());
+  CHECK((uneven.step - even.step).value() < 0.1424 * even.step.value());
   const auto waited = [](const StepTime& step) {
     return step.breakdown.exposed[slot(Axis::kData)];
   };
@@ -72,12 +72,12 @@ TEST_CASE("a pipeline hides what it reduces once behind one micro-batch's passes
   for (const std::int64_t vpp : {1, 2}) {
     Sample sample = test::dense_sample();
     test::set_pipeline(sample, 4, vpp);
-    sample.plan.dp = 8;
+    sample.plan.dp = 32;
     sample.plan.zero = 1;
     sample.plan.micro_batches = 16;
     sample.software.overlap_grad_reduce = true;
     sample.software.overlap_param_gather = true;
-    ClusterSpec cluster = cluster_of(test::shipped_gpu("h200_sxm"), 4);
+    ClusterSpec cluster = cluster_of(test::shipped_gpu("h200_sxm"), 16);
     cluster.device.scale_out.nic_rate = BytesPerSecond(1e9);
     const StepTime step = step_time({sample.context(), cluster, cost, cluster.device.clock.peak});
     const Seconds exposed = step.breakdown.exposed[slot(Axis::kData)];
