@@ -117,7 +117,7 @@ void add_scaling_options(CLI::App& command, ScalingSettings& scaling) {
   command
       .add_option("--gpus-from", scaling.from,
                   "instead: the step on so many GPUs, on twice as many, ..., and what takes the "
-                  "rate; the batch grows with them unless --gbs is given")
+                  "rate; the batch of a file grows with them unless --gbs is given")
       ->check(whole_number(kSizes));
   command.add_option("--gpus-to", scaling.to, "the most GPUs of such a curve")
       ->check(whole_number(kSizes));

@@ -40,14 +40,23 @@ function scalingCauses(sizes) {
   return causes.filter(({ at }) => sizes.some((size) => Math.abs(size.parts[at].share) >= 0.0005));
 }
 
-// Of the causes those that are drawn, each in a colour of its own; beyond as many as there are colours the smallest are one.
+// As many colours as tell causes apart, and as many of their columns as a page is wide.
+const causeColours = 8;
+const causeColumns = 6;
+
+// The largest by `of`, in the order of all.
+function largestCauses(causes, many, of) {
+  const large = new Set([...causes].sort((a, b) => of(b) - of(a)).slice(0, many));
+  return causes.filter((one) => large.has(one));
+}
+
+// Of the causes those that are drawn, each in a colour of its own; the smallest beyond that are one.
 function drawnCauses(sizes, causes) {
-  const colours = 8;
   const most = ({ at }) => Math.max(...sizes.map((size) => size.parts[at].share));
   const taking = causes.filter((one) => most(one) > 0);
-  const large = new Set([...taking].sort((a, b) => most(b) - most(a)).slice(0, colours));
-  const own = taking.filter((one) => large.has(one)).map((one, i) => ({ cause: one.cause, of: [one], colour: seriesColour(i) }));
-  const rest = taking.filter((one) => !large.has(one));
+  const large = largestCauses(taking, causeColours, most);
+  const own = large.map((one, i) => ({ cause: one.cause, of: [one], colour: seriesColour(i) }));
+  const rest = taking.filter((one) => !large.includes(one));
   return rest.length ? [...own, { cause: "other", of: rest, colour: "var(--other)" }] : own;
 }
 
@@ -68,7 +77,8 @@ function scalingLosses(sizes, causes) {
     drawn.length || gains ? null : el("p", {}, "No size loses anything."));
 }
 
-function scalingTable(sizes, causes) {
+function scalingTable(sizes, all) {
+  const causes = largestCauses(all, causeColumns, ({ at }) => Math.max(...sizes.map((size) => Math.abs(size.parts?.[at].share ?? 0))));
   const lost = (share) => `${share <= -0.0005 ? "−" : ""}${percent(Math.abs(share))}`;
   const priced = (of) => (row) => (row.tokens_per_second_per_gpu === undefined ? "–" : of(row));
   const running = (of) => (row) => (row.parts ? of(row) : "–");
