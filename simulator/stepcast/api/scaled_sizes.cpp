@@ -24,7 +24,7 @@
 namespace stepcast {
 namespace {
 
-constexpr const char* kBatch = "training.global_batch_size";
+constexpr const char* kBatchKey = "training.global_batch_size";
 
 // Doubled from the first to the last, which is there whether or not doubling meets it.
 std::vector<std::int64_t> sizes_of(const ScalingSettings& settings) {
@@ -113,7 +113,7 @@ bool assumes_batch(const Experiment& experiment) {
 // A batch that nobody gave: the usual one, which divides on the most GPUs, and so on half of them.
 Override usual_batch_at(const ExperimentTree& tree, std::int64_t gpus, const DataRoot& data) {
   ExperimentTree largest =
-      with_settings(with_size(tree, gpus), {{kBatch, "null"}}, size_place(gpus));
+      with_settings(with_size(tree, gpus), {{kBatchKey, "null"}}, size_place(gpus));
   fill_batch(largest, data);
   return assumed_batch(
       read_experiment(largest.root, largest.folder, data).training.global_batch_size);
@@ -145,7 +145,7 @@ CurveBase curve_base(const ExperimentSource& source, const ScalingSettings& sett
   }
   base.experiment = read_experiment(base.tree.root, base.tree.folder, data);
   base.growth.sharing = sharing_of(base, sized);
-  base.growth.scaling = settings.strong || base.batch_assumed || base.on_top.contains(kBatch)
+  base.growth.scaling = settings.strong || base.batch_assumed || base.on_top.contains(kBatchKey)
                             ? Scaling::kStrong
                             : Scaling::kWeak;
   check_ends(settings, [&base](std::int64_t gpus) {

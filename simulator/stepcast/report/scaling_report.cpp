@@ -203,19 +203,19 @@ nlohmann::ordered_json to_json(const ScalingCurve& curve) {
 }
 
 std::string to_csv(const ScalingCurve& curve) {
-  constexpr std::string_view kSize = "nodes global_batch_size";
-  constexpr std::string_view kRates =
+  constexpr std::string_view kOfSize = "nodes global_batch_size";
+  constexpr std::string_view kOfRate =
       "feasible tokens_per_second_per_gpu step_time_s " STEPCAST_INTERVAL_COLUMNS;
   using AllColumns = Columns<Projection>;
-  std::string text = "gpus," + AllColumns::csv_titles(kSize) + "," +
-                     AllColumns::csv_titles(kRates) + "," + AllColumns::csv_titles(kPlanColumns) +
+  std::string text = "gpus," + AllColumns::csv_titles(kOfSize) + "," +
+                     AllColumns::csv_titles(kOfRate) + "," + AllColumns::csv_titles(kPlanColumns) +
                      ",reasons,cause,share\n";
   for (const ScaledSize& size : curve.sizes) {
     const Projection& p = size.projection;
     const std::string cells =
-        projection_columns().csv_cells("gpus", p) + "," + cells_where(size.exists, kSize, p) + "," +
-        projection_columns().csv_cells(kRates, p) + "," + cells_where(p.priced, kPlanColumns, p) +
-        "," + projection_columns().csv_cells("reasons", p);
+        projection_columns().csv_cells("gpus", p) + "," + cells_where(size.exists, kOfSize, p) +
+        "," + projection_columns().csv_cells(kOfRate, p) + "," +
+        cells_where(p.priced, kPlanColumns, p) + "," + projection_columns().csv_cells("reasons", p);
     if (size.parts.empty()) {
       text += cells + ",,\n";
     }
