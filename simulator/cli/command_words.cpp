@@ -25,7 +25,7 @@ constexpr std::array kTypes = {
           "of --cluster --software --schedule --dtype --recompute --name --submission --beside"},
     Takes{"N",
           "--rank --step --gpus --nodes --tp --pp --vpp --cp --ep --etp --fsdp --zero --seq --mbs "
-          "--gbs --threads --top"},
+          "--gbs --threads --top --gpus-from --gpus-to"},
     Takes{"RANKS", "--ranks"},
     Takes{"GPU=PRICE", "--price"},
     Takes{"SIGN", "--currency"},

@@ -32,12 +32,6 @@ std::vector<Assignment> given_settings(const ExperimentOptions& options) {
   return given;
 }
 
-bool sets(const ExperimentOptions& options, std::string_view key) {
-  return std::ranges::any_of(given_settings(options), [key](const Assignment& setting) {
-    return setting.text.starts_with(std::string(key) + "=");
-  });
-}
-
 // What `option` answers is of steps: there is no run in it, and no setting of what it varies.
 void check_steps_alone(const ProjectOptions& options, const std::string& option,
                        const std::vector<std::string>& varied) {
@@ -60,13 +54,19 @@ void check_steps_alone(const ProjectOptions& options, const std::string& option,
 void check_curve(const ProjectOptions& options, bool all_schedules) {
   const ScalingSettings& scaling = options.scaling;
   Diagnostics diagnostics;
-  if (scaling.from == 0) {
+  if (scaling.threads != 0 && !scaling.best_plan) {
+    diagnostics.error({"--threads", 0, 0},
+                      std::string("nothing is searched; add ") +
+                          (scaling.from == 0 ? "--gpus-from 64 --gpus-to 1024 " : "") +
+                          "--best-plan");
+  } else if (scaling.from == 0) {
     diagnostics.error({scaling.to == 0 ? "--best-plan" : "--gpus-to", 0, 0},
                       "is of a scaling curve; add --gpus-from 64 --gpus-to 1024");
-  } else if (scaling.to == 0) {
+  }
+  if (scaling.from != 0 && scaling.to == 0) {
     diagnostics.error({"--gpus-from", 0, 0}, "says where a curve begins; add --gpus-to 1024");
   }
-  if (all_schedules) {
+  if (all_schedules && scaling.from != 0) {
     diagnostics.error({"--schedule all", 0, 0}, "is not of a scaling curve; leave one of them out");
   }
   diagnostics.throw_if_any();
@@ -75,12 +75,9 @@ void check_curve(const ProjectOptions& options, bool all_schedules) {
 
 int run_scaling(ProjectOptions options, const GlobalOptions& global) {
   check_curve(options, take_all_schedules(options.experiment));
-  options.scaling.strong = sets(options.experiment, "training.global_batch_size");
   const Simulator simulator = simulator_of(global);
-  const OptionNames names = {{"from", "--gpus-from"},
-                             {"to", "--gpus-to"},
-                             {"scaling", "--gpus-from"},
-                             {"threads", "--threads"}};
+  const OptionNames names = {
+      {"from", "--gpus-from"}, {"to", "--gpus-to"}, {"threads", "--threads"}};
   const Report report = asked(names, [&] {
     WaitingLine line(global);
     options.scaling.at = [&line](const std::string& what) { line.says(what); };
@@ -92,7 +89,7 @@ int run_scaling(ProjectOptions options, const GlobalOptions& global) {
 
 int run_project(const ProjectOptions& options, const GlobalOptions& global) {
   const ScalingSettings& scaling = options.scaling;
-  if (scaling.from != 0 || scaling.to != 0 || scaling.best_plan) {
+  if (scaling.from != 0 || scaling.to != 0 || scaling.best_plan || scaling.threads != 0) {
     return run_scaling(options, global);
   }
   const Simulator simulator = simulator_of(global);
@@ -120,7 +117,7 @@ void add_scaling_options(CLI::App& command, ScalingSettings& scaling) {
   command
       .add_option("--gpus-from", scaling.from,
                   "instead: the step on so many GPUs, on twice as many, ..., and what takes the "
-                  "rate; the batch grows with them unless --gbs is given")
+                  "rate; the batch of a file grows with them unless --gbs is given")
       ->check(whole_number(kSizes));
   command.add_option("--gpus-to", scaling.to, "the most GPUs of such a curve")
       ->check(whole_number(kSizes));

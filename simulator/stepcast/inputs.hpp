@@ -98,13 +98,14 @@ struct ProjectSettings {
 // Called before each part of a long work with what it is: "2 of 5, h200_sxm". Null: nobody asks.
 using SaysWhat = std::function<void(const std::string& what)>;
 
-// An experiment on numbers of GPUs that double from the first to the last.
+// An experiment on numbers of GPUs that double from the first to the last. The global batch grows
+// with them, unless a setting of the experiment gives it or nobody does.
 struct ScalingSettings {
   std::int64_t from = 0;
   std::int64_t to = 0;
-  bool strong = false;     // the global batch stays; else it grows with the GPUs
+  bool strong = false;     // the global batch stays whoever gives it
   bool best_plan = false;  // each size with the best of all plans that the experiment leaves
-  int threads = 0;         // of that search; 0: as many as the process has processors
+  int threads = 0;         // of that search alone; 0: as many as the process has processors
   SaysWhat at{};
 };
 

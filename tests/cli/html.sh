@@ -31,6 +31,14 @@ page does_not_fit 3 project --model llama3.1_70b --gpu h100_sxm --nodes 1 --fsdp
 page does_not_divide 3 project --model llama3.1_70b --gpu h100_sxm --nodes 1 --tp 7
 page schedules 0 project "$example/12_llama3.1_405b_h100/experiment.yaml" --schedule all
 page scaling 0 project "$example/12_llama3.1_405b_h100/experiment.yaml" --gpus-from 1024 --gpus-to 16384
+# Sizes that cannot run, and ones that gain; more causes than there are colours.
+page scaling_best 0 project --model llama3.1_8b --gpu h100_sxm --gpus-from 1 --gpus-to 16 --best-plan --gbs 64
+cat >"$made/unequal.yaml" <<'EOF'
+model: llama3.1_8b
+cluster: {name: h100_rail_optimised, nodes: 4, oversubscription: 4}
+training: {sequence_length: 4096, global_batch_size: 64, work_spread: 0.02, garbage_collection: {pause: 100 ms, steps: 10}}
+EOF
+page scaling_many 0 project "$made/unequal.yaml" --gpus-from 8 --gpus-to 2048 --best-plan --gbs 2048
 page explain 0 explain "$example/15_deepseek_v3_h100/experiment.yaml"
 page difference 0 explain "$example/04_llama3.1_8b_mi300x/experiment.yaml" "$example/01_llama3.1_70b_mi300x/experiment.yaml"
 sed 's/micro_batch_size: 1/micro_batch_size: 2/' "$example/01_llama3.1_70b_mi300x/experiment.yaml" >"$made/other.yaml"

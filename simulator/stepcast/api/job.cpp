@@ -230,6 +230,12 @@ KeySet given_keys(const ExperimentTree& tree) {
   return given;
 }
 
+KeySet keys_on_top(const ExperimentSource& source) {
+  return overridden_keys(each_of(source.settings, [](const Assignment& given) {
+    return given.place.empty() ? Override(given.text) : Override(given.text, given.place);
+  }));
+}
+
 Projection expected_of(const Job& job, const DataRoot& data) {
   return projections_of({job.experiment}, job.cost, load_accuracy(data)).front();
 }

@@ -58,6 +58,9 @@ Projection with_provenance(const Job& job, Projection projection);
 // its recomputation.
 KeySet given_keys(const ExperimentTree& tree);
 
+// The keys that the settings on top of an experiment give.
+KeySet keys_on_top(const ExperimentSource& source);
+
 std::vector<std::string> gpus_of(const std::vector<Experiment>& experiments);
 
 // GPU -> price of an hour. Throws ConfigError with every price that is none, or of a GPU that is

@@ -2,6 +2,7 @@
 #include "stepcast/api/report_forms.hpp"
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/base/units_text.hpp"
 #include "stepcast/config/json_dump.hpp"
 #include "stepcast/stepcast.hpp"
 
@@ -44,7 +45,7 @@ Report report_of(const ReportForm& form, const Writers& writers, const PageOf& p
 }
 
 std::string page_title(const Projection& projection) {
-  return projection.model + " on " + std::to_string(projection.gpus) + " x " + projection.gpu;
+  return projection.model + " on " + with_separators(projection.gpus) + " x " + projection.gpu;
 }
 
 }  // namespace stepcast

@@ -2,17 +2,24 @@
 #include "stepcast/experiment/scaling.hpp"
 
 #include <array>
+#include <memory>
 #include <string>
 #include <utility>
 
-#include "stepcast/base/error.hpp"
+#include "stepcast/base/each_of.hpp"
 #include "stepcast/experiment/project.hpp"
 
 namespace stepcast {
 namespace {
 
-void remove_hops(Experiment& experiment) {
-  DeviceSpec& device = experiment.cluster.device;
+// What a step is timed with.
+struct Timed {
+  Experiment experiment;
+  CostModel cost;
+};
+
+void remove_dependent_steps(Timed& timed) {
+  DeviceSpec& device = timed.experiment.cluster.device;
   CollectiveConstants& library = device.collectives;
   for (ProtocolConstants* protocol : {static_cast<ProtocolConstants*>(&library.ll),
                                       static_cast<ProtocolConstants*>(&library.ll128),
@@ -25,21 +32,52 @@ void remove_hops(Experiment& experiment) {
   device.scale_out.hop_latency = {};
 }
 
+// Collectives along the axis of data parallelism take no time.
+class FreeDataParallel final : public CollectiveModel {
+ public:
+  explicit FreeDataParallel(std::shared_ptr<const CollectiveModel> within)
+      : within_(std::move(within)) {}
+
+  [[nodiscard]] OpCost collective(const Collective& op,
+                                  const FabricContext& context) const override {
+    return op.axis == Axis::kData ? OpCost{} : within_->collective(op, context);
+  }
+  [[nodiscard]] OpCost exchange(const ExpertExchange& op,
+                                const FabricContext& context) const override {
+    return within_->exchange(op, context);
+  }
+
+ private:
+  std::shared_ptr<const CollectiveModel> within_;
+};
+
+CostModel with_free_data_parallel(CostModel cost) {
+  cost.collective = std::make_shared<const FreeDataParallel>(std::move(cost.collective));
+  if (cost.paced) {
+    cost.paced = std::make_shared<const CostModel>(with_free_data_parallel(*cost.paced));
+  }
+  return cost;
+}
+
 struct Mechanism {
   std::string_view cause;
-  void (*remove)(Experiment& experiment);
+  void (*remove)(Timed& timed);
 };
 
 constexpr std::array kMechanisms = {
-    Mechanism{"hops of rings and trees", remove_hops},
+    Mechanism{"dependent steps of communication", remove_dependent_steps},
     Mechanism{"rings that leave a leaf",
-              [](Experiment& e) { e.cluster.network.beyond_leaf = 1.0; }},
+              [](Timed& timed) { timed.experiment.cluster.network.beyond_leaf = 1.0; }},
     Mechanism{"links between pods",
-              [](Experiment& e) { e.cluster.network.oversubscription = 1.0; }},
-    Mechanism{"the slowest GPU",
-              [](Experiment& e) { e.cluster.device.kernels.power.clock_spread = 0.0; }},
-    Mechanism{"unequal work", [](Experiment& e) { e.training.work_spread = 0.0; }},
-    Mechanism{"garbage collection", [](Experiment& e) { e.training.garbage_collection.reset(); }},
+              [](Timed& timed) { timed.experiment.cluster.network.oversubscription = 1.0; }},
+    Mechanism{
+        "the slowest GPU",
+        [](Timed& timed) { timed.experiment.cluster.device.kernels.power.clock_spread = 0.0; }},
+    Mechanism{"unequal work", [](Timed& timed) { timed.experiment.training.work_spread = 0.0; }},
+    Mechanism{"garbage collection",
+              [](Timed& timed) { timed.experiment.training.garbage_collection.reset(); }},
+    Mechanism{"data-parallel traffic",
+              [](Timed& timed) { timed.cost = with_free_data_parallel(std::move(timed.cost)); }},
 };
 
 double time_per_token(const Projection& p) { return 1.0 / p.tokens_per_second_per_gpu; }
@@ -66,12 +104,17 @@ std::vector<ScalingPart> by_key(const Projection& p) {
 
 }  // namespace
 
+bool shares_all(const Experiment& experiment) {
+  const PlanRequest& plan = experiment.plan;
+  return plan.fsdp && *plan.fsdp * plan.tp * plan.pp == experiment.cluster.gpus();
+}
+
 KeySettings size_at(const Experiment& base, std::int64_t gpus, Scaling scaling) {
   KeySettings settings = {{"cluster.nodes", "null"}, {"cluster.gpus", std::to_string(gpus)}};
   if (scaling == Scaling::kWeak) {
     const std::int64_t sequences = base.training.global_batch_size * gpus;
     if (sequences % base.cluster.gpus() != 0) {
-      throw ConfigError({"scaling", 0, 0},
+      throw ConfigError({"gpus " + std::to_string(gpus), 0, 0},
                         "a batch of " + std::to_string(base.training.global_batch_size) +
                             " sequences on " + std::to_string(base.cluster.gpus()) +
                             " GPUs is no whole number of them on " + std::to_string(gpus) +
@@ -83,28 +126,35 @@ KeySettings size_at(const Experiment& base, std::int64_t gpus, Scaling scaling) 
   return settings;
 }
 
-KeySettings settings_at(const Experiment& base, std::int64_t gpus, Scaling scaling) {
-  KeySettings settings = size_at(base, gpus, scaling);
+KeySettings settings_at(const Experiment& base, std::int64_t gpus, const Growth& growth) {
+  KeySettings settings = size_at(base, gpus, growth.scaling);
   const PlanRequest& plan = base.plan;
   if (plan.dp) {
     settings.emplace_back("plan.dp", "null");
   }
-  const std::int64_t before = base.cluster.gpus();
-  if (plan.fsdp && *plan.fsdp * plan.tp * plan.pp == before) {
+  if (growth.sharing == Sharing::kGrows) {
     settings.emplace_back("plan.fsdp", std::to_string(gpus / (plan.tp * plan.pp)));
   }
   return settings;
+}
+
+ScaledSize refused_size(const Experiment& base, std::int64_t gpus, const ConfigError& why) {
+  Projection projection = without_plan(base, each_of(why.diagnostics(), &Diagnostic::message));
+  projection.gpus = gpus;
+  ScaledSize size{std::move(projection)};
+  size.exists = false;
+  return size;
 }
 
 ScalingLoss::TokenTimes ScalingLoss::token_times(const Experiment& experiment,
                                                  const CostModel& cost,
                                                  const Projection& projection) {
   TokenTimes times{{time_per_token(projection)}, {}};
-  Experiment without = experiment;
+  Timed without{experiment, cost};
   Projection bare = projection;
   for (const Mechanism& mechanism : kMechanisms) {
     mechanism.remove(without);
-    bare = project(without, cost);
+    bare = project(without.experiment, without.cost);
     times.without.push_back(time_per_token(bare));
   }
   times.keys = by_key(bare);
@@ -112,7 +162,7 @@ ScalingLoss::TokenTimes ScalingLoss::token_times(const Experiment& experiment,
 }
 
 void ScalingLoss::add(const Experiment& experiment, const CostModel& cost, ScaledSize& size) {
-  if (!size.projection.priced) {
+  if (!size.projection.feasible()) {
     return;
   }
   const TokenTimes now = token_times(experiment, cost, size.projection);

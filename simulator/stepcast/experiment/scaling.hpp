@@ -2,15 +2,19 @@
 // What each mechanism takes of the rate of a GPU as more GPUs train.
 //
 // t(N) is the time of one GPU for a token on N of them, 1 / (tokens/s/GPU), and N0 the smallest
-// size that is priced. Mechanisms are taken out of the experiment one after the other, in this
+// size that can run. Mechanisms are taken out of the experiment one after the other, in this
 // order, and t_k has the first k of them no more:
 //
-//   hops of rings and trees      each dependent step of a collective takes no time
-//   rings that leave a leaf      the fabric carries a ring beyond a leaf switch at its full rate
-//   links between pods           they are not oversubscribed
-//   the slowest GPU              all GPUs are alike
-//   unequal work                 all data-parallel ranks have the same
-//   garbage collection           no process stops for it
+//   dependent steps of communication   each step of a ring, a tree, an exchange of experts or a
+//                                      message that waits for the one before takes no time
+//   rings that leave a leaf            the fabric carries a ring beyond a leaf switch at its full
+//                                      rate
+//   links between pods                 they are not oversubscribed
+//   the slowest GPU                    all GPUs are alike
+//   unequal work                       all data-parallel ranks have the same
+//   garbage collection                 no process stops for it
+//   data-parallel traffic              collectives of parameters and gradients take no time, on
+//                                      whichever rank of a pipeline they would be waited for
 //
 // The parts of the loss 1 - t(N0) / t(N) are
 //
@@ -26,6 +30,7 @@
 #include <optional>
 #include <vector>
 
+#include "stepcast/base/error.hpp"
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
 #include "stepcast/result/diagnosis.hpp"
@@ -33,15 +38,29 @@
 
 namespace stepcast {
 
+// What becomes of the ranks that share one copy of the parameters (plan.fsdp).
+enum class Sharing { kStays, kGrows };
+
+struct Growth {
+  Scaling scaling = Scaling::kWeak;
+  Sharing sharing = Sharing::kStays;
+};
+
+// Whether plan.fsdp is given and has all of the GPUs share one copy of the parameters.
+bool shares_all(const Experiment& experiment);
+
 // What makes `base` run on `gpus` GPUs, as --set takes it: the batch of weak scaling grows as they
-// do, and so do the ranks that share one copy of the parameters where all of them do; other degrees
-// stay. Throws ConfigError where a batch would be no whole number of sequences.
-KeySettings settings_at(const Experiment& base, std::int64_t gpus, Scaling scaling);
+// do, and the ranks that share one copy of the parameters where these grow; other degrees stay.
+// Throws ConfigError, told under "gpus 96", where a batch would be no whole number of sequences.
+KeySettings settings_at(const Experiment& base, std::int64_t gpus, const Growth& growth);
 // Of these the ones that are no degree of the plan.
 KeySettings size_at(const Experiment& base, std::int64_t gpus, Scaling scaling);
 
+// A number of GPUs that `base` cannot have.
+ScaledSize refused_size(const Experiment& base, std::int64_t gpus, const ConfigError& why);
+
 // Fills `loss` and `parts` of `size`, whose projection is that of `experiment` with `cost`, against
-// the smallest size that is priced. A size that is not priced has neither.
+// the smallest size that can run. A size that cannot run has neither.
 class ScalingLoss {
  public:
   void add(const Experiment& experiment, const CostModel& cost, ScaledSize& size);

@@ -500,6 +500,15 @@ nlohmann::ordered_json to_json(const ExpectedError& error) {
   return json;
 }
 
+void add_memory_verdict(const Projection& p, nlohmann::ordered_json& json) {
+  if (!p.memory.empty()) {
+    std::string verdict(name(verdict_on(p.memory)));
+    std::ranges::replace(verdict, ' ', '_');
+    json["verdict"] = verdict;
+    json["probability"] = odds_on(p.memory);
+  }
+}
+
 nlohmann::ordered_json json_header(const Projection& p) {
   Value json = {{"schema_version", kJsonSchemaVersion},
                 {"context",
@@ -510,12 +519,7 @@ nlohmann::ordered_json json_header(const Projection& p) {
                   {"notes", p.notes}}},
                 {"feasible", p.feasible()},
                 {"reasons", p.reasons}};
-  if (!p.memory.empty()) {
-    std::string verdict(name(verdict_on(p.memory)));
-    std::ranges::replace(verdict, ' ', '_');
-    json["verdict"] = verdict;
-    json["probability"] = odds_on(p.memory);
-  }
+  add_memory_verdict(p, json);
   for (const UncountedSaving& uncounted : p.uncounted_savings) {
     json[kUncarriedSavings].push_back({{"setting", uncounted.saving.setting},
                                        {"of", name(uncounted.saving.of)},

@@ -26,6 +26,8 @@ inline constexpr int kJsonSchemaVersion = 1;
 std::string heading(const Projection& projection);
 std::string notes_and_reasons(const Projection& projection);
 nlohmann::ordered_json json_header(const Projection& projection);
+// Of these the members `verdict` and `probability`, where there is a memory to judge.
+void add_memory_verdict(const Projection& projection, nlohmann::ordered_json& json);
 
 std::string to_text(const Projection& projection);
 nlohmann::ordered_json to_json(const Projection& projection);

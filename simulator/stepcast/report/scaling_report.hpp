@@ -9,7 +9,8 @@
 //      %
 //
 // Text has a column of a cause that takes or gives a half per mille of the rate at some size; the
-// others are added up. JSON has all of them. CSV has a line for each size and cause.
+// others are added up. JSON has all of them, and of each size whether it can run and the verdict on
+// its memory. CSV has a line for each size and cause.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -18,15 +18,16 @@ enum class Scaling { kWeak, kStrong };
 template <>
 inline constexpr std::array<std::string_view, 2> kNamesOf<Scaling> = {"weak", "strong"};
 
-// What a cause takes of the rate of the smallest size that is priced; below zero: what it gives.
+// What a cause takes of the rate of the smallest size that can run; below zero: what it gives.
 struct ScalingPart {
-  std::string cause;  // "hops of rings and trees"
+  std::string cause;  // "dependent steps of communication"
   double share = 0.0;
 };
 
-// One number of GPUs.
+// One number of GPUs; `loss` and `parts` are of sizes that can run.
 struct ScaledSize {
   Projection projection;
+  bool exists = true;  // else the experiment has no such size, and there are only GPUs and reasons
   std::optional<SearchedPlans> searched{};  // where its plan is the best of many
   double loss = 0.0;                        // of the rate of the smallest size, a share of it
   std::vector<ScalingPart> parts{};         // add up to the loss; all sizes have the same causes
@@ -35,6 +36,8 @@ struct ScaledSize {
 struct ScalingCurve {
   Scaling scaling = Scaling::kWeak;
   std::vector<ScaledSize> sizes;  // the smallest first
+  // What was assumed for all sizes, and what changes with them beside the GPUs.
+  std::vector<std::string> notes{};
 };
 
 }  // namespace stepcast

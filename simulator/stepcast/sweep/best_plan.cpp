@@ -115,15 +115,6 @@ void add_keys_of(const Override& override, KeySet& keys) {
   }
 }
 
-// The keys that overrides give.
-KeySet overridden_keys(const SweepSource& source) {
-  KeySet keys;
-  for (const Override& override : source.overrides) {
-    add_keys_of(override, keys);
-  }
-  return keys;
-}
-
 bool is_free(const std::string& key, const KeySet& free) {
   const std::string_view own = unqualified(key);
   const std::string recompute = "training." + std::string(kRecomputeKey);
@@ -157,6 +148,14 @@ void leave_out(const ConfigNode& root, const std::string& section, const IsLeftO
 }
 
 }  // namespace
+
+KeySet overridden_keys(const std::vector<Override>& overrides) {
+  KeySet keys;
+  for (const Override& override : overrides) {
+    add_keys_of(override, keys);
+  }
+  return keys;
+}
 
 std::vector<std::string> searched_keys() {
   std::vector<std::string> keys = {"plan.dispatcher"};
@@ -197,7 +196,7 @@ KeySet kept_keys(const SweepSource& experiment, const KeySet& free) {
   if (states_dispatcher(root) && !free.contains("plan.dispatcher")) {
     kept.insert("plan.dispatcher");
   }
-  for (const std::string& key : overridden_keys(experiment)) {
+  for (const std::string& key : overridden_keys(experiment.overrides)) {
     if (is_free(key, free)) {
       continue;
     }

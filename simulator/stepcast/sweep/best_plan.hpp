@@ -30,6 +30,9 @@ struct BestPlan {
   bool from_given = false;  // reached from the experiment's own plan, on top of which settings are
 };
 
+// The keys that overrides give, as "plan.tp"; of a mapping that one sets, every key inside.
+KeySet overridden_keys(const std::vector<Override>& overrides);
+
 // The keys that a search for the best plan of `experiment` keeps: those of its plan, its
 // micro-batch and its recomputation that its overrides give, and its dispatcher, but for those that
 // are `free`.

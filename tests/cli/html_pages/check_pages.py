@@ -214,6 +214,27 @@ def check_colours(tab, name):
             check(seen.setdefault(value, key) == key, f"{name}: {key} and {seen[value]} are one colour")
 
 
+def check_legends(tab, name):
+    """No two entries of a legend have one colour, also of those that have no meaning of their own."""
+    legends = tab.run("[...document.querySelectorAll('.legend')].map((one) => [...one.querySelectorAll('.swatch')].map((swatch) => swatch.style.background))")
+    for colours in legends:
+        check(len(set(colours)) == len(colours), f"{name}: a legend has a colour twice: {colours}")
+
+
+def check_scaling(tab, name, report):
+    """Only sizes that lose are drawn as losses, each plan is there, and the title begins and ends with sizes that run."""
+    if "scaling" not in report:
+        return
+    sizes = [size for size in report["sizes"] if "loss" in size]
+    drawn = tab.run("[...document.querySelectorAll('svg[aria-label=\"what takes the rate, by size\"] text')].map((one) => one.textContent)")
+    losing = {f"{size['gpus']:,} GPUs" for size in sizes if size["loss"] > 0}
+    check({one for one in drawn if one.endswith("GPUs")} == losing, f"{name}: {drawn} are drawn, and {losing} lose")
+    plans = tab.run("[...document.querySelectorAll('table[aria-label=plans] tbody tr')].map((row) => row.lastElementChild.textContent)")
+    check(sorted(plans) == sorted(size["plan"] for size in report["sizes"] if "plan" in size), f"{name}: has the plans {plans}")
+    ends = f" on {sizes[0]['gpus']:,} to {sizes[-1]['gpus']:,} x "
+    check(ends in tab.run("document.title"), f"{name}: is called {tab.run('document.title')}")
+
+
 def take_pictures(tab, page, folder):
     looks = {"desk": {}, "phone": {"width": 375, "height": 812, "phone": True}, "dark": {"scheme": "dark"}, "paper": {"width": PAPER, "paper": True}}
     for look, how in looks.items():
@@ -260,6 +281,8 @@ def main():
             check_explorer(tab, name, report.get("priced", 0))
             check_marks(tab, name)
             check_colours(tab, name)
+            check_legends(tab, name)
+            check_scaling(tab, name, report)
             check_widths(tab, name)
             tab.show()
             pdf = tab.pdf()
