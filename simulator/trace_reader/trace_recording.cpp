@@ -21,7 +21,6 @@ constexpr double kMicrosecond = 1e-6;
 constexpr double kLongest = 1e18;  // us, of a time and of a duration: beyond it is no time
 constexpr std::size_t kMostEvents = 2'500'000;
 constexpr std::size_t kMostTextBytes = 32U << 20U;
-constexpr std::string_view kStepMark = "ProfilerStep#";
 constexpr std::string_view kCoalesced = "nccl:coalesced";
 
 // PyTorch's operators and kernels of libraries say by their name that they go backward:
@@ -202,7 +201,7 @@ class RecordingBuilder {
 
   void add_annotation(const TraceEvent& event) {
     annotates_backward_ = annotates_backward_ || is_of_backward(event.name);
-    if (event.marks_step || event.name.starts_with(kStepMark)) {
+    if (event.marks_step || event.name.starts_with(kProfilerStep)) {
       made_.steps.push_back({event.name, start_of(event), end_of(event)});
     } else if (event.name.starts_with(kFsdpMark)) {
       const std::string hook = event.name.substr(0, event.name.find(' '));
