@@ -125,10 +125,12 @@ class NsysReader {
 
   void choose_device() {
     std::map<DeviceKey, double> busy;
+    bool has_kernels = false;  // or whole graphs
     for (const CallTable& calls : kCallTables) {
       if (!database_.has(calls.table)) {
         continue;
       }
+      const bool runs_kernels = calls.category == "kernel";
       database_.read("SELECT " + columns(calls.table, {"start", "end", "globalPid", "deviceId"}) +
                          from(calls.table),
                      [&](const SqliteRow& row) {
@@ -137,10 +139,11 @@ class NsysReader {
                            events_.begin_at(interval->start);
                          }
                          busy[device_of(row, 2, 3)] += interval->length();
+                         has_kernels = has_kernels || runs_kernels;
                        }
                      });
     }
-    if (busy.empty()) {
+    if (!has_kernels) {
       refuse(
           "the export of Nsight Systems holds no kernels; record them: nsys profile --trace "
           "cuda,nvtx, and export again");
@@ -357,7 +360,10 @@ class NsysReader {
     say(has_graphs_,
         "CUDA graphs were recorded as wholes, whose kernels are not known; record with "
         "--cuda-graph-trace=node");
-    say(!has_steps_, kNoStepsMarked);
+    if (!has_steps_) {
+      head_.unmarked = kNoStepsMarked;
+      head_.remarks.push_back(std::string(kNoStepsMarked) + std::string(kTakenForOne));
+    }
     say(has_nccl_ && !has_sizes_,
         "the sizes of collectives are not in the export; nsys export --include-blobs true writes "
         "those that NCCL states");

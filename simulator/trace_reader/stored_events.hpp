@@ -51,9 +51,10 @@ class StoredEvents {
   std::int64_t origin_ = 0;  // ns
 };
 
-// What a reader is told of a database whose ranges are no steps.
+// What a reader is told of a database whose ranges are no steps, and what comes of it where what
+// was recorded is looked at all the same.
 inline constexpr std::string_view kNoStepsMarked =
-    "no range is called a step with its number ('step 7'), so that all that was recorded is taken "
-    "for one";
+    "no range is called a step with its number ('step 7')";
+inline constexpr std::string_view kTakenForOne = ", so that all that was recorded is taken for one";
 
 }  // namespace stepcast

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace_reader/nsys_export.hpp"
 
+#include <algorithm>
+
 #include "catch.hpp"
 #include "stepcast/base/error.hpp"
 #include "text_file.hpp"
@@ -111,7 +113,7 @@ TEST_CASE("A launch of another process with the same number is not taken for it"
   const TraceRecording recording = recording_of(
       kTexts + kKernels + kLaunches + kernel_row(1000, 4000, 0, 1, 1) +
       "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (150, 160, " + other + ", 1, 3);");
-  CHECK(recording.calls[0].launched < 0.0);
+  CHECK_FALSE(recording.calls[0].launched.has_value());
 }
 
 TEST_CASE("Steps are cut at ranges that are called steps", "[unit]") {
@@ -130,6 +132,50 @@ TEST_CASE("Steps are cut at ranges that are called steps", "[unit]") {
   CHECK(ninth.summary.step.value() == Approx(3e-6));
   CHECK(remarks_on(recording).empty());
   CHECK(says(remarks_on(recording_of(calls)), "no range is called a step"));
+}
+
+TEST_CASE("The calls of a step are the same in whatever order an export has its rows", "[unit]") {
+  std::vector<std::string> rows = {range_row(100, 200, "step 8"),
+                                   range_row(105, 110, "aten::mm, seq = 1"),
+                                   range_row(200, 300, "step 9"),
+                                   range_row(205, 260, "aten::add, seq = 2"),
+                                   range_row(265, 290, "aten::mul, seq = 3"),
+                                   launch_row(106, 1),
+                                   launch_row(210, 2),
+                                   launch_row(270, 3),
+                                   kernel_row(150, 180, 0, 1, 1),
+                                   kernel_row(250, 260, 0, 2, 1),
+                                   kernel_row(300, 340, 0, 3, 1)};
+  for (std::size_t first = 0; first < rows.size(); ++first) {
+    std::ranges::rotate(rows, rows.begin() + 1);
+    CAPTURE(rows.front());
+    std::string statements = kTexts + kKernels + kLaunches + kRanges;
+    for (const std::string& row : rows) {
+      statements += row;
+    }
+    const MeasuredStep step = measured_step(recording_of(statements), "report.sqlite", "9");
+    CHECK(step.summary.spans == 2);  // 10 and 40 ns, with 40 between
+    CHECK(step.with_operator == 2);
+    CHECK(step.summary.step.value() == Approx(90e-9));
+    CHECK(step.summary.idle.value() == Approx(40e-9));
+  }
+}
+
+TEST_CASE("A loop that counts its steps from 0 or from 1 begins with its first", "[unit]") {
+  const auto follows = [](int first, int second, const std::string& wanted) {
+    const auto name = [](int number) { return "iteration " + std::to_string(number); };
+    const TraceRecording recording =
+        recording_of(kTexts + kKernels + kLaunches + kRanges + kernel_row(1000, 2000, 0, 1, 1) +
+                     kernel_row(3000, 5000, 0, 2, 1) + launch_row(110, 1) + launch_row(210, 2) +
+                     range_row(100, 200, name(first)) + range_row(200, 300, name(second)));
+    return measured_step(recording, "report.sqlite", wanted).follows_others;
+  };
+  CHECK_FALSE(follows(0, 1, "0"));
+  CHECK(follows(0, 1, "1"));
+  CHECK_FALSE(follows(1, 2, "1"));
+  CHECK(follows(1, 2, "2"));
+  CHECK(follows(2, 3, "2"));
+  CHECK(follows(1, 0, "1"));  // one with a lesser number is recorded
 }
 
 // The payload of an all-gather of 4,096 bytes in communicator 9, and of the making of that of 2.
@@ -259,6 +305,13 @@ TEST_CASE("A database that is no export is called what it is", "[unit]") {
   CHECK(says(fault_of(kKernels), "lacks the table of its texts, StringIds"));
   CHECK(says(fault_of(kTexts), "holds no kernels; record them: nsys profile --trace cuda,nvtx"));
   CHECK(says(fault_of(kTexts + kKernels), "holds no kernels"));
+  const std::string copies =
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start, \"end\", deviceId, globalPid, copyKind);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1, 2, 0, " +
+      kProcess + ", 1);";
+  CHECK(says(fault_of(kTexts + copies), "holds no kernels"));
+  CHECK(says(fault_of(kTexts + kKernels + copies), "holds no kernels"));
+  CHECK(fault_of(kTexts + kKernels + copies + kernel_row(3, 4, 0, 1, 1)).empty());
 }
 
 TEST_CASE("A file with an export is told from a trace by how it begins", "[unit]") {
