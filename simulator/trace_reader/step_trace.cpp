@@ -135,6 +135,8 @@ StepTrace read_step_trace(const std::filesystem::path& file) {
   const TraceRecording recording = read_recording(file);
   StepTrace trace = recording.steps.size() > 1 ? measured_step(recording, file.string()).summary
                                                : summary_of(device_spans(recording));
+  trace.follows_others = chosen_step(recording, file.string(), "").follows_others;
+  trace.unmarked = recording.head.unmarked;
   trace.device = recording.head.device;
   return trace;
 }
