@@ -68,7 +68,7 @@ struct DeviceKey {
 class NsysReader {
  public:
   NsysReader(const SqliteDatabase& database, const std::function<void(const TraceEvent&)>& take)
-      : database_(database), events_(take) {}
+      : database_(database), events_(database.name(), take) {}
 
   TraceHead read() {
     refuse_others();
@@ -240,8 +240,10 @@ class NsysReader {
                      const std::string_view own = row.text(3);
                      const std::string_view name = own.empty() ? row.text(4) : own;
                      if (is_nccl_range(name)) {
-                       nccl.push_back({thread, interval->start, interval->end, std::string(name),
+                       nccl.push_back({thread, interval->start, interval->end,
+                                       std::string(name.substr(0, kLongestStoredName)),
                                        payloads.nccl(row.blob(5))});
+                       events_.check_held(nccl.size());
                      } else {
                        events_.add_range(*interval, thread, name);
                      }
@@ -263,6 +265,7 @@ class NsysReader {
                      [&](const SqliteRow& row) {
                        if (device_of(row, 1, 2) == device_) {
                          correlations_.insert(row.whole(0).value_or(0));
+                         events_.check_held(correlations_.size());
                        }
                      });
     }

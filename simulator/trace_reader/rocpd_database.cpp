@@ -56,7 +56,7 @@ struct Agent {
 class RocpdReader {
  public:
   RocpdReader(const SqliteDatabase& database, const std::function<void(const TraceEvent&)>& take)
-      : database_(database), events_(take) {}
+      : database_(database), events_(database.name(), take) {}
 
   TraceHead read() {
     choose_agent();
@@ -215,6 +215,7 @@ class RocpdReader {
   void note_launch(const SqliteRow& row) {
     if (agent_of(row, gpus_) == agent_.id) {
       launches_.insert(row.whole(4).value_or(0));
+      events_.check_held(launches_.size());
     }
   }
 

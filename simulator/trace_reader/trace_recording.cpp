@@ -19,7 +19,6 @@ namespace {
 
 constexpr double kMicrosecond = 1e-6;
 constexpr double kLongest = 1e18;  // us, of a time and of a duration: beyond it is no time
-constexpr std::size_t kMostEvents = 2'500'000;
 constexpr std::size_t kMostTextBytes = 32U << 20U;
 constexpr std::string_view kCoalesced = "nccl:coalesced";
 
@@ -227,9 +226,14 @@ class RecordingBuilder {
   void check_size() const {
     const std::size_t events = made_.calls.size() + made_.operators.size() + launches_.size() +
                                made_.steps.size() + coalesced_ + 2 * made_.collectives.size();
-    if (events > kMostEvents || made_.texts.bytes() > kMostTextBytes) {
+    if (made_.steps.size() > kMostMarkedSteps) {
+      throw ConfigError(
+          {file_, 0, 0},
+          "the trace marks more than " + std::to_string(kMostMarkedSteps) + " steps; record fewer");
+    }
+    if (events > kMostTracedEvents || made_.texts.bytes() > kMostTextBytes) {
       throw ConfigError({file_, 0, 0},
-                        "the trace has more than " + std::to_string(kMostEvents) +
+                        "the trace has more than " + std::to_string(kMostTracedEvents) +
                             " events or 32 MiB of different names; record fewer steps");
     }
   }

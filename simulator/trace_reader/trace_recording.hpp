@@ -14,7 +14,7 @@
 // (operator_categories.hpp).
 //
 // Of traces of several devices the one that is busy for longest is kept. A trace of more than 2.5
-// million such events, or 32 MiB of different names, is refused.
+// million such events, 100,000 marked steps, or 32 MiB of different names, is refused.
 #pragma once
 
 #include <algorithm>
@@ -203,6 +203,10 @@ struct MarkedStep {
   double start = 0.0;
   double end = 0.0;
 };
+
+// That are kept of a trace.
+inline constexpr std::size_t kMostTracedEvents = 2'500'000;
+inline constexpr std::size_t kMostMarkedSteps = 100'000;
 
 struct TraceRecording {
   TraceHead head;

@@ -8,6 +8,7 @@
 #include "text_file.hpp"
 #include "trace_reader/measured_step.hpp"
 #include "trace_reader/nvtx_payloads.hpp"
+#include "trace_reader/stored_events.hpp"
 #include "unit/trace_reader/made_database.hpp"
 
 namespace stepcast::nsys_export_test {
@@ -224,6 +225,38 @@ TEST_CASE("A payload that is not laid out as its header says gives nothing", "[u
   CHECK_FALSE(payloads.nccl(bytes + "x").bytes);
   bytes[8] = 21;  // no schema
   CHECK_FALSE(payloads.nccl(bytes).bytes);
+}
+
+TEST_CASE("A schema that two processes list alike is one, and one that they list otherwise is none",
+          "[unit]") {
+  const auto bytes_by = [](const std::string& more) {
+    std::string payload(48, '\0');
+    payload[0] = 1;
+    payload[8] = 20;
+    payload[16] = 16;
+    payload[40] = 7;
+    const SqliteDatabase database = made_database(
+        kSchemas + "INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES VALUES (1, 20, " + more + ");");
+    return NvtxPayloads(database).nccl(payload).bytes;
+  };
+  CHECK(bytes_by("22, 'Message size [bytes]', 8") == 7);
+  CHECK(bytes_by("5, 'Reduction operation', 8") == 7);  // which is not read
+  CHECK_FALSE(bytes_by("22, 'Message size [bytes]', 0"));
+  CHECK_FALSE(bytes_by("5, 'Peer rank', 12"));  // where the other has half of its size
+}
+
+TEST_CASE("A database of more rows than a trace has is refused before they are held", "[unit]") {
+  const std::string file = "report.sqlite";
+  const StoredEvents events(file, [](const TraceEvent& /*event*/) {});
+  events.check_held(2'500'000);
+  CHECK_THROWS_WITH(events.check_held(2'500'001),
+                    test::contains_text("more than 2500000 ranges or launches"));
+  const std::string marks =
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100001) "
+      "INSERT INTO NVTX_EVENTS SELECT i, i + 1, " +
+      kThread + ", 'step ' || i, NULL, NULL FROM n;";
+  CHECK(says(fault_of(kTexts + kKernels + kRanges + kernel_row(1, 2, 0, 1, 1) + marks),
+             "marks more than 100000 steps; record fewer"));
 }
 
 TEST_CASE("The device is the busiest, by what the machine says of it", "[unit]") {
