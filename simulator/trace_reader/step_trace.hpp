@@ -47,8 +47,8 @@ struct StepTrace {
 // another tool is one too, so that reading it says what it is (foreign_traces.hpp).
 bool is_step_trace(const std::filesystem::path& file);
 
-// Of a trace with several marked steps the steady one (measured_step.hpp says which), of another
-// all. Others ran before it where its mark says so: without marks it follows a pause. Throws
+// Of a trace with several marked steps the steady one (measured_step.hpp says which), of a database
+// with one that one, of another all. Others ran before it where its mark says so: without marks it follows a pause. Throws
 // ConfigError for what is no such trace, is damaged, or holds no span of a device.
 StepTrace read_step_trace(const std::filesystem::path& file);
 

@@ -121,7 +121,7 @@ TEST_CASE("A step that others ran before is compared in the steady state, one wi
   CHECK(predicted("") == Approx(state(TraceState::kAfterPause)));
 }
 
-// A database of rocprofv3 with one kernel of 2 us, in a range that is called so.
+// A database of rocprofv3 with one kernel of 2 us in a range that is called so, and one behind it.
 std::string rocpd_bytes(const std::string& range) {
   return made_database_bytes(
       "CREATE TABLE rocpd_info_kernel_symbol_0(id INTEGER PRIMARY KEY, display_name);"
@@ -133,7 +133,7 @@ std::string rocpd_bytes(const std::string& range) {
       "CREATE TABLE rocpd_region_0(id, start, \"end\", tid, event_id);"
       "INSERT INTO rocpd_region_0 VALUES (1, 0, 9000, 1, 1);"
       "CREATE TABLE rocpd_kernel_dispatch_0(id, start, \"end\", kernel_id);"
-      "INSERT INTO rocpd_kernel_dispatch_0 VALUES (1, 1000, 3000, 1);");
+      "INSERT INTO rocpd_kernel_dispatch_0 VALUES (1, 1000, 3000, 1), (2, 20000, 25000, 1);");
 }
 
 TEST_CASE("A database of rocprofv3 is of the case that it is called by, and needs marked steps",
