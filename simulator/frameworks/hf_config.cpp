@@ -124,12 +124,25 @@ void read_top_tie(const ConfigNode& root, const TextModel& text, HfFields& field
   }
 }
 
+// transformers says at the top of a file whether the whole has an encoder, of which a text model
+// within it may say nothing.
+void refuse_encoder(const ConfigNode& root, const TextModel& text, MappingReader& file) {
+  constexpr std::string_view kKey = "is_encoder_decoder";
+  MappingReader top(root, RecordWording{"file"}, file.diagnostics());
+  const bool has_encoder = file.optional_flag(kKey).value_or(false);
+  const bool top_has = text.node != &root && top.optional_flag(kKey).value_or(false);
+  if (has_encoder || top_has) {
+    (has_encoder ? file : top)
+        .error(kKey, "is true; a model file has no form for an encoder beside the decoder");
+  }
+}
+
 void append(std::string& note, const std::string& sentence) {
   note += (note.empty() ? "" : " ") + sentence;
 }
 
 // The class of a file whose model ends in something else than a language model's output matrix.
-std::string other_class(const ConfigNode& root) {
+std::string other_class(const ConfigNode& root, const HfTypes& types) {
   constexpr std::array<std::string_view, 4> kOthers = {
       "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering", "Model"};
   const ConfigNode* list = root.find("architectures");
@@ -139,12 +152,16 @@ std::string other_class(const ConfigNode& root) {
   const std::string& first = list->items.front().text;
   const bool other =
       std::ranges::any_of(kOthers, [&first](std::string_view end) { return first.ends_with(end); });
-  return other && !first.ends_with("LMHeadModel") ? first : "";
+  const bool has_output =
+      first.ends_with("LMHeadModel") ||
+      std::ranges::find(types.language_models, first) != types.language_models.end();
+  return other && !has_output ? first : "";
 }
 
-std::string note_of(const ConfigNode& root, const TextModel& text, const HfFields& fields) {
+std::string note_of(const ConfigNode& root, const TextModel& text, const HfFields& fields,
+                    const HfTypes& types) {
   std::string note;
-  if (const std::string other = other_class(root); !other.empty()) {
+  if (const std::string other = other_class(root, types); !other.empty()) {
     append(note, "The file is of " + shown(other) +
                      ": read is the language model of its type, with an output matrix.");
   }
@@ -212,17 +229,14 @@ ModelSpec import_hf_config(std::string_view json_text, const std::string& file_n
   model.name = model_name;
   model.title = model_name;
   model.source = "imported from " + file_name;
-  if (file.optional_flag("is_encoder_decoder").value_or(false)) {
-    file.error("is_encoder_decoder",
-               "is true; a model file has no form for an encoder beside the decoder");
-  }
+  refuse_encoder(*config, text, file);
   if (const HfType* type = find_type(text, types, file)) {
     HfFields fields(file, *type);
     model.family = type->name;
     read_type(fields, model);
     read_top_tie(*config, text, fields, model);
     file.refuse_misspelt({});
-    model.note = note_of(*config, text, fields);
+    model.note = note_of(*config, text, fields, types);
   }
   file.report_missing();
   diagnostics.throw_if_any();

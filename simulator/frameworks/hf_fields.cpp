@@ -273,20 +273,28 @@ std::vector<std::int64_t> HfFields::list(HfFact fact, Range<std::int64_t> range)
   return list;
 }
 
+bool HfFields::refuses(const HfKeyRefusal& refusal, const std::string& value) {
+  const auto* const fact = std::ranges::find(kNamesOf<HfFact>, refusal.value);
+  const bool same =
+      fact == kNamesOf<HfFact>.end()
+          ? value == refusal.value
+          : value ==
+                std::to_string(count(static_cast<HfFact>(fact - kNamesOf<HfFact>.begin()), kWidth));
+  return same != refusal.unless;
+}
+
 void HfFields::refuse_values() {
   for (const HfKeyRefusal& refusal : type_.refuses) {
     const Place place = place_of(refusal.key);
-    if (place.node == nullptr || is_null(*place.node)) {
+    const bool absent = place.node == nullptr;
+    if (absent ? refusal.absent.empty() : is_null(*place.node)) {
       continue;
     }
     place.reader->take(place.key);
-    const auto* const fact = std::ranges::find(kNamesOf<HfFact>, refusal.value);
-    const std::string value =
-        fact == kNamesOf<HfFact>.end()
-            ? refusal.value
-            : std::to_string(count(static_cast<HfFact>(fact - kNamesOf<HfFact>.begin()), kWidth));
-    const bool same = place.node->kind == ConfigNode::Kind::kScalar && place.node->text == value;
-    if (same != refusal.unless) {
+    if (absent && refuses(refusal, refusal.absent)) {
+      place.reader->error(
+          place.key, "is not there, which means " + refusal.absent + ", but " + refusal.because);
+    } else if (!absent && refuses(refusal, place.node->text)) {
       place.reader->error(place.key, "is " + shown(*place.node) + ", but " + refusal.because);
     }
   }

@@ -93,6 +93,8 @@ class HfFields {
   // A divisor that does not divide is a problem of the file where it is of a fact.
   std::int64_t quotient(const HfExpression& expression, std::int64_t value, std::int64_t divisor,
                         HfFact fact);
+  // Whether the refusal is of the value that a key has.
+  bool refuses(const HfKeyRefusal& refusal, const std::string& value);
   void refuse_word(HfFact fact, const std::string& word, const std::vector<std::string>& names);
 
   MappingReader& file_;

@@ -75,6 +75,7 @@ class TypesReader {
     MappingReader reader(root_, "", diagnostics_);
     types_.text_keys = reader.optional_texts("text_keys");
     types_.architectures = texts_of(reader, "architectures");
+    types_.language_models = reader.optional_texts("language_models");
     types_.texts = texts_of(reader, "texts");
     types_.refused = texts_of(reader, "refused");
     if (const ConfigNode* usual = mapping_of(reader, "usual")) {
@@ -214,6 +215,9 @@ class TypesReader {
       refusal.key = reader.required_text("key");
       refusal.unless = reader.has("unless");
       refusal.value = scalar(reader, refusal.unless ? "unless" : "if");
+      if (const ConfigNode* absent = reader.take("default")) {
+        refusal.absent = absent->text;
+      }
       refusal.because = reader.required_text("because");
       reader.finish();
       type.refuses.push_back(std::move(refusal));

@@ -36,8 +36,8 @@ namespace stepcast {
   ROW(kHeads, "heads", kNumber, "")                                                             \
   ROW(kKvHeads, "kv_heads", kNumber, "heads")                                                   \
   ROW(kHeadDim, "head_dim", kNumber, "hidden / heads")                                          \
-  ROW(kGateUpHidden, "gate_up_hidden", kNumber, "") /* of both inputs of a gated activation */  \
   ROW(kFfnRatio, "ffn_ratio", kNumber, "")                                                      \
+  ROW(kGateUpHidden, "gate_up_hidden", kNumber, "") /* of both inputs of a gated activation */  \
   ROW(kExpertFfnHidden, "expert_ffn_hidden", kNumber, "")                                       \
   ROW(kFfnHidden, "ffn_hidden", kNumber, "")                                                    \
   ROW(kMultiQuery, "multi_query", kFlag, "") /* one head of keys for all */                     \
@@ -134,6 +134,7 @@ struct HfKeyRefusal {
   std::string key;
   bool unless = false;  // whether any other value is refused, and not this one
   std::string value;    // as JSON writes it, or the name of a fact
+  std::string absent;   // the class's, of a file without the key; empty: one that is not refused
   std::string because;
 };
 
@@ -149,6 +150,7 @@ struct HfType {
 struct HfTypes {
   std::vector<HfType> types;
   std::map<std::string, std::string> architectures;  // architecture -> type, before model_type
+  std::vector<std::string> language_models;          // whose names do not say their output matrix
   std::map<std::string, std::string> texts;          // type with encoders -> that of its text model
   std::vector<std::string> text_keys;                // where that stands: "text_config"
   std::map<std::string, std::string> refused;        // type -> what a model file has no form for

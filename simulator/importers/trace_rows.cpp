@@ -26,14 +26,21 @@ struct StepsFile {
 constexpr std::array kStepsFiles = {StepsFile{"steps.jsonl", &read_measured_step},
                                     StepsFile{"torchtitan_steps.jsonl", &read_torchtitan_step}};
 
-// "dense_fsdpN.json.gz" and "trace_dense_fsdpN.json.gz" -> "dense_fsdpN"
+// "dense_fsdpN.json.gz" and "trace_dense_fsdpN.json.gz" -> "dense_fsdpN"; so is
+// "dense_fsdpN_results.db", as rocprofv3 calls what it writes.
 std::string case_of(const std::filesystem::path& file) {
   constexpr std::string_view kStart = "trace_";
   std::string name = file.filename().string();
+  const auto drop = [&name](std::string_view ending) {
+    const bool drops = name.ends_with(ending);
+    name.resize(name.size() - (drops ? ending.size() : 0));
+    return drops;
+  };
   for (const std::string_view ending : {".gz", ".json", ".sqlite"}) {
-    if (name.ends_with(ending)) {
-      name.resize(name.size() - ending.size());
-    }
+    drop(ending);
+  }
+  if (drop(".db")) {
+    drop("_results");
   }
   return name.starts_with(kStart) ? name.substr(kStart.size()) : name;
 }
@@ -91,6 +98,18 @@ bool is_priced(StepCategory category, const PredictedStep& predicted) {
   return category == StepCategory::kCopies ? copies : category != StepCategory::kOther;
 }
 
+// Empty where the trace is of a step on the experiment's GPU, as far as it says.
+std::string why_not_compared(const StepTrace& trace, const ComparedDevice& device,
+                             const std::string& gpu) {
+  if (device.match == DeviceMatch::kOther) {
+    return "the trace " + device.text + "; the experiment is on " + gpu;
+  }
+  return trace.unmarked.empty()
+             ? ""
+             : std::string(trace.unmarked) +
+                   ", so that it is not known which part of the recording is one";
+}
+
 class TraceRows {
  public:
   TraceRows(ValidationRow common, const PredictedStep& predicted)
@@ -132,7 +151,6 @@ std::vector<ValidationRow> trace_rows(const std::filesystem::path& file,
                                       ProfileCache& profiles, const CostModel& cost) {
   const StepTrace trace = read_step_trace(file);
   const Experiment step = experiment ? *experiment : step_of(file, profiles);
-  const PredictedStep predicted = step_after_pause(step, cost);
   ValidationRow common;
   common.file = file.filename().string();
   common.id = case_of(file);
@@ -140,12 +158,14 @@ std::vector<ValidationRow> trace_rows(const std::filesystem::path& file,
   common.family = name(accuracy_family(step.model));
   common.group = common.gpu + " trace " + common.family;
   const ComparedDevice device = compared_device(trace.device, step.cluster.device, profiles);
-  if (device.match == DeviceMatch::kOther) {
+  if (const std::string why = why_not_compared(trace, device, common.gpu); !why.empty()) {
     common.metric = Metric::kStepTime;
     common.measured = trace.step.value();
-    common.skipped = "the trace " + device.text + "; the experiment is on " + common.gpu;
+    common.skipped = why;
     return {common};
   }
+  const PredictedStep predicted = predicted_step(
+      step, cost, trace.follows_others ? TraceState::kSteady : TraceState::kAfterPause);
   TraceRows rows(std::move(common), predicted);
   rows.add(Metric::kStepTime, "", trace.step, predicted.step);
   for (std::size_t i = 0; i < kStepCategories; ++i) {

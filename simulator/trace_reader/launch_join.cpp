@@ -140,12 +140,12 @@ void join_transfers(std::vector<ThreadTransfers> threads, TraceRecording& record
     std::ranges::sort(thread.launches);
   }
   for (DeviceCall& call : recording.calls) {
-    if (call.thread < 0 || call.collective >= 0 ||
+    if (!call.launched || call.thread < 0 || call.collective >= 0 ||
         !recording.texts.text(call.name).starts_with("nccl")) {
       continue;
     }
     const ThreadTransfers& thread = threads[static_cast<std::size_t>(call.thread)];
-    call.collective = carried(called_before(thread, call.launched), recording);
+    call.collective = carried(called_before(thread, *call.launched), recording);
     call.category = call.collective < 0 ? call.category : StepCategory::kSendRecv;
   }
 }

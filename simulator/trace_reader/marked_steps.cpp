@@ -2,6 +2,7 @@
 #include "trace_reader/trace_recording.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -20,7 +21,7 @@ struct StepCalls {
     return recording.calls[calls.front()].start;  // calls are sorted by it
   }
   [[nodiscard]] double last(const TraceRecording& recording) const {
-    double end = 0.0;
+    double end = first(recording);
     for (const std::size_t call : calls) {
       end = std::max(end, recording.calls[call].end);
     }
@@ -30,7 +31,7 @@ struct StepCalls {
 
 // When the host made a call; where launches were recorded those without one are left of before.
 std::optional<double> made_at(const DeviceCall& call, bool launches_recorded) {
-  if (call.launched >= 0.0) {
+  if (call.launched) {
     return call.launched;
   }
   return launches_recorded ? std::nullopt : std::optional(call.start);
@@ -42,7 +43,7 @@ std::vector<StepCalls> steps_with_calls(const TraceRecording& recording) {
     steps.push_back({&mark, {}});
   }
   const bool launches_recorded = std::ranges::any_of(
-      recording.calls, [](double at) { return at >= 0.0; }, &DeviceCall::launched);
+      recording.calls, [](const DeviceCall& call) { return call.launched.has_value(); });
   for (std::size_t i = 0; i < recording.calls.size(); ++i) {
     const std::optional<double> at = made_at(recording.calls[i], launches_recorded);
     if (!at) {
@@ -89,8 +90,27 @@ std::optional<std::size_t> named_step(const std::vector<StepCalls>& steps,
   return named == steps.end() ? std::nullopt : std::optional(named - steps.begin());
 }
 
-// The profiler counts steps from 0, recorded or not.
-bool is_first(const std::string& mark) { return number_of(mark) == "0"; }
+// Empty for a number that is too large.
+std::optional<std::int64_t> count_of(std::string_view mark) {
+  const std::string_view digits = number_of(mark);
+  std::int64_t count = 0;
+  const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  return fault == std::errc{} ? std::optional(count) : std::nullopt;
+}
+
+// Whether no step ran before the first of the marks. The profiler counts steps from 0, recorded or
+// not; loops that mark their own count from 0 or from 1.
+bool begins_with_first(const std::vector<MarkedStep>& marks) {
+  const std::string& first = marks.front().name;
+  const std::optional<std::int64_t> count = count_of(first);
+  if (!count || *count > (first.starts_with(kProfilerStep) ? 0 : 1)) {
+    return false;
+  }
+  return std::ranges::all_of(marks, [&count](const MarkedStep& mark) {
+    const std::optional<std::int64_t> other = count_of(mark.name);
+    return !other || *other >= *count;
+  });
+}
 
 [[noreturn]] void refuse(const std::vector<StepCalls>& steps, const std::string& file,
                          const std::string& wanted) {
@@ -120,7 +140,8 @@ ChosenStep chosen_step(const TraceRecording& recording, const std::string& file,
   }
   const std::size_t at = wanted.empty() ? steady(steps, recording) : *named;
   chosen.name = steps[at].mark->name;
-  chosen.follows_others = steps[at].mark != recording.steps.data() || !is_first(chosen.name);
+  chosen.follows_others =
+      steps[at].mark != recording.steps.data() || !begins_with_first(recording.steps);
   if (at + 1 < steps.size()) {
     chosen.until = steps[at + 1].first(recording);
   }

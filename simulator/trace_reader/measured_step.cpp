@@ -241,8 +241,8 @@ MeasuredStep measured_step(const TraceRecording& recording, const std::string& f
   }
   step.summary = summary_of(std::move(spans));
   const double first = recording.calls[chosen.calls.front()].start;
-  const Seconds to_next(chosen.until - first);
-  if (chosen.until > first && to_next > step.summary.step) {
+  const Seconds to_next(chosen.until.value_or(first) - first);
+  if (to_next > step.summary.step) {
     step.summary.idle += to_next - step.summary.step;
     step.summary.step = to_next;
   }

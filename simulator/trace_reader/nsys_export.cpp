@@ -68,7 +68,7 @@ struct DeviceKey {
 class NsysReader {
  public:
   NsysReader(const SqliteDatabase& database, const std::function<void(const TraceEvent&)>& take)
-      : database_(database), events_(take) {}
+      : database_(database), events_(database.name(), take) {}
 
   TraceHead read() {
     refuse_others();
@@ -125,10 +125,12 @@ class NsysReader {
 
   void choose_device() {
     std::map<DeviceKey, double> busy;
+    bool has_kernels = false;  // or whole graphs
     for (const CallTable& calls : kCallTables) {
       if (!database_.has(calls.table)) {
         continue;
       }
+      const bool runs_kernels = calls.category == "kernel";
       database_.read("SELECT " + columns(calls.table, {"start", "end", "globalPid", "deviceId"}) +
                          from(calls.table),
                      [&](const SqliteRow& row) {
@@ -137,10 +139,11 @@ class NsysReader {
                            events_.begin_at(interval->start);
                          }
                          busy[device_of(row, 2, 3)] += interval->length();
+                         has_kernels = has_kernels || runs_kernels;
                        }
                      });
     }
-    if (busy.empty()) {
+    if (!has_kernels) {
       refuse(
           "the export of Nsight Systems holds no kernels; record them: nsys profile --trace "
           "cuda,nvtx, and export again");
@@ -237,8 +240,10 @@ class NsysReader {
                      const std::string_view own = row.text(3);
                      const std::string_view name = own.empty() ? row.text(4) : own;
                      if (is_nccl_range(name)) {
-                       nccl.push_back({thread, interval->start, interval->end, std::string(name),
+                       nccl.push_back({thread, interval->start, interval->end,
+                                       std::string(name.substr(0, kLongestStoredName)),
                                        payloads.nccl(row.blob(5))});
+                       events_.check_held(nccl.size());
                      } else {
                        events_.add_range(*interval, thread, name);
                      }
@@ -260,6 +265,7 @@ class NsysReader {
                      [&](const SqliteRow& row) {
                        if (device_of(row, 1, 2) == device_) {
                          correlations_.insert(row.whole(0).value_or(0));
+                         events_.check_held(correlations_.size());
                        }
                      });
     }
@@ -357,7 +363,10 @@ class NsysReader {
     say(has_graphs_,
         "CUDA graphs were recorded as wholes, whose kernels are not known; record with "
         "--cuda-graph-trace=node");
-    say(!has_steps_, kNoStepsMarked);
+    if (!has_steps_) {
+      head_.unmarked = kNoStepsMarked;
+      head_.remarks.push_back(std::string(kNoStepsMarked) + std::string(kTakenForOne));
+    }
     say(has_nccl_ && !has_sizes_,
         "the sizes of collectives are not in the export; nsys export --include-blobs true writes "
         "those that NCCL states");

@@ -18,8 +18,9 @@
 // Steps are ranges that are called one with its number behind ("step 7", "Iteration: 7",
 // "train_step_7", "ProfilerStep#7"). NCCL's say what its kernels carry (nccl_ranges.hpp).
 //
-// Tables and columns differ by version: without the table of kernels or of texts an export is
-// refused, without others what they say is not known. Times are as they are stored; a call that
+// Tables and columns differ by version: without kernels and whole graphs, which copies alone are
+// not, or without the table of texts an export is refused, without others what they say is not
+// known. Times are as they are stored; a call that
 // ends before it starts is left out.
 #pragma once
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace stepcast {
 namespace {
@@ -30,6 +31,12 @@ constexpr std::array kNumberTypes = {
     NumberType{22, 8},  // SIZE
 };
 
+constexpr std::string_view kCommunicator = "NCCL communicator ID";
+constexpr std::string_view kBytes = "Message size [bytes]";
+constexpr std::string_view kPeer = "Peer rank";
+constexpr std::string_view kRanks = "No. of ranks";
+constexpr std::array kRead = {kCommunicator, kBytes, kPeer, kRanks};
+
 std::uint64_t number_at(std::string_view bytes, std::size_t offset, std::size_t width) {
   std::uint64_t number = 0;
   for (std::size_t i = width; i > 0; --i) {
@@ -44,6 +51,19 @@ std::optional<std::int64_t> as_signed(std::uint64_t number) {
 }
 
 }  // namespace
+
+void NvtxPayloads::add(Entry entry, Schema& schema) {
+  if (schema.contradicts_itself ||
+      std::ranges::find(schema.entries, entry) != schema.entries.end()) {
+    return;
+  }
+  schema.contradicts_itself = std::ranges::any_of(schema.entries, [&entry](const Entry& known) {
+    const bool overlaps =
+        entry.offset < known.offset + known.width && known.offset < entry.offset + entry.width;
+    return overlaps || known.name == entry.name;
+  });
+  schema.entries.push_back(std::move(entry));
+}
 
 NvtxPayloads::NvtxPayloads(const SqliteDatabase& database) {
   constexpr std::string_view kTable = "NVTX_PAYLOAD_SCHEMA_ENTRIES";
@@ -60,10 +80,11 @@ NvtxPayloads::NvtxPayloads(const SqliteDatabase& database) {
         const auto* const type =
             std::ranges::find(kNumberTypes, row.whole(2).value_or(0), &NumberType::type);
         const std::int64_t offset = row.whole(4).value_or(0);  // the first has none
-        if (domain && schema && type != kNumberTypes.end() && offset >= 0 &&
+        const bool is_read = std::ranges::find(kRead, row.text(3)) != kRead.end();
+        if (domain && schema && is_read && type != kNumberTypes.end() && offset >= 0 &&
             offset < static_cast<std::int64_t>(kLongestPayload)) {
-          schemas_[{static_cast<std::uint64_t>(*domain), static_cast<std::uint64_t>(*schema)}]
-              .push_back({std::string(row.text(3)), static_cast<std::size_t>(offset), type->width});
+          add({std::string(row.text(3)), static_cast<std::size_t>(offset), type->width},
+              schemas_[{static_cast<std::uint64_t>(*domain), static_cast<std::uint64_t>(*schema)}]);
         }
       });
 }
@@ -77,22 +98,22 @@ NcclPayload NvtxPayloads::nccl(std::string_view bytes) const {
   }
   const auto schema =
       schemas_.find({number_at(bytes, kDomainAt, kWord), number_at(bytes, kSchemaAt, kWord)});
-  if (schema == schemas_.end()) {
+  if (schema == schemas_.end() || schema->second.contradicts_itself) {
     return payload;
   }
   const std::string_view values = bytes.substr(kHeaderBytes);
-  for (const Entry& entry : schema->second) {
+  for (const Entry& entry : schema->second.entries) {
     if (entry.offset + entry.width > values.size()) {
       continue;
     }
     const std::uint64_t number = number_at(values, entry.offset, entry.width);
-    if (entry.name == "NCCL communicator ID") {
+    if (entry.name == kCommunicator) {
       payload.communicator = number;
-    } else if (entry.name == "Message size [bytes]") {
+    } else if (entry.name == kBytes) {
       payload.bytes = as_signed(number);
-    } else if (entry.name == "Peer rank") {
+    } else if (entry.name == kPeer) {
       payload.peer = as_signed(number);
-    } else if (entry.name == "No. of ranks") {
+    } else if (entry.name == kRanks) {
       payload.ranks = as_signed(number);
     }
   }

@@ -8,6 +8,9 @@
 //        24  not read
 //        32  the payload; numbers begin with their least byte
 //
+// A table lists the schemas of every process of the report and does not say of which; they are the
+// same where all run one NCCL. Of a schema that two list otherwise nothing is told.
+//
 // That layout stands in no document of NVIDIA's; it is what exports of versions 2026 have. Bytes
 // that are not laid out so give nothing.
 #pragma once
@@ -37,8 +40,16 @@ class NvtxPayloads {
     std::string name;
     std::size_t offset = 0;  // bytes from the start of the payload
     std::size_t width = 0;   // bytes
+    bool operator==(const Entry&) const = default;
   };
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<Entry>> schemas_;
+  struct Schema {
+    std::vector<Entry> entries;
+    bool contradicts_itself = false;
+  };
+
+  static void add(Entry entry, Schema& schema);
+
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Schema> schemas_;
 };
 
 }  // namespace stepcast

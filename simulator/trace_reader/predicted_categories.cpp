@@ -217,9 +217,10 @@ PredictedStep predicted_step(const Experiment& experiment, const Projection& ste
   return result;
 }
 
-PredictedStep step_after_pause(const Experiment& experiment, const CostModel& cost) {
+PredictedStep predicted_step(const Experiment& experiment, const CostModel& cost,
+                             TraceState state) {
   const Projection steady = project(experiment, cost);
-  return predicted_step(experiment, steady, cost, 0, TraceState::kAfterPause);
+  return predicted_step(experiment, steady, cost, 0, state);
 }
 
 }  // namespace stepcast

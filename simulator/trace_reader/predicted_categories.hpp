@@ -57,7 +57,7 @@ BurstShare burst_after_pause(const Experiment& experiment, const CostModel& cost
 PredictedStep predicted_step(const Experiment& experiment, const Projection& steady,
                              const CostModel& cost, std::int64_t rank, TraceState state);
 
-// Pipeline rank 0's, after a pause.
-PredictedStep step_after_pause(const Experiment& experiment, const CostModel& cost);
+// Pipeline rank 0's.
+PredictedStep predicted_step(const Experiment& experiment, const CostModel& cost, TraceState state);
 
 }  // namespace stepcast

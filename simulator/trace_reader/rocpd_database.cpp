@@ -56,7 +56,7 @@ struct Agent {
 class RocpdReader {
  public:
   RocpdReader(const SqliteDatabase& database, const std::function<void(const TraceEvent&)>& take)
-      : database_(database), events_(take) {}
+      : database_(database), events_(database.name(), take) {}
 
   TraceHead read() {
     choose_agent();
@@ -78,12 +78,30 @@ class RocpdReader {
 
   // --- queries ----------------------------------------------------------------------------------
 
-  // Of the row of another table whose id a column of this one is.
-  [[nodiscard]] std::string other(const std::string& wanted, const std::string& table,
-                                  const std::string& column) const {
-    return database_.has(table, "id") ? "(SELECT " + wanted + " FROM \"" + table +
-                                            "\" o WHERE o.id = t.\"" + column + "\")"
-                                      : std::string("NULL");
+  // A column of one table that holds the id of a row of another.
+  struct Reference {
+    std::string table;
+    std::string column;
+    std::string other;
+  };
+
+  // A column of the other table's row; nothing where either table lacks what it takes.
+  [[nodiscard]] std::string other(const Reference& by, const std::string& wanted) const {
+    return other(by, wanted, "o.\"" + wanted + "\"");
+  }
+  // What an expression makes of that column.
+  [[nodiscard]] std::string other(const Reference& by, const std::string& wanted,
+                                  const std::string& expression) const {
+    const bool is_there = database_.has(by.table, by.column) && database_.has(by.other, "id") &&
+                          database_.has(by.other, wanted);
+    return is_there ? "(SELECT " + expression + " FROM \"" + by.other + "\" o WHERE o.id = t.\"" +
+                          by.column + "\")"
+                    : std::string("NULL");
+  }
+  [[nodiscard]] std::string name_of_kernel(const std::string& ending) const {
+    const Reference symbol{std::string(kDispatches) + ending, "kernel_id",
+                           "rocpd_info_kernel_symbol" + ending};
+    return "coalesce(" + other(symbol, "display_name") + ", " + other(symbol, "kernel_name") + ")";
   }
 
   // Columns: start, end, agent, queue, number of the launch, name, and of copies the other agent.
@@ -94,14 +112,13 @@ class RocpdReader {
       return;
     }
     const auto column = [&](const char* name) { return database_.column(table, name); };
-    const std::string name = copies ? other("o.string", "rocpd_string" + ending, "name_id")
-                                    : other("coalesce(o.display_name, o.kernel_name)",
-                                            "rocpd_info_kernel_symbol" + ending, "kernel_id");
+    const std::string name = copies ? other({table, "name_id", "rocpd_string" + ending}, "string")
+                                    : name_of_kernel(ending);
+    const std::string launch = other({table, "event_id", "rocpd_event" + ending}, "stack_id");
     database_.read("SELECT " + column("start") + ", " + column("end") + ", " +
                        column(copies ? "dst_agent_id" : "agent_id") + ", " + column("queue_id") +
-                       ", " + other("o.stack_id", "rocpd_event" + ending, "event_id") + ", " +
-                       name + ", " + column(copies ? "src_agent_id" : "agent_id") + " FROM \"" +
-                       table + "\" t",
+                       ", " + launch + ", " + name + ", " +
+                       column(copies ? "src_agent_id" : "agent_id") + " FROM \"" + table + "\" t",
                    take);
   }
 
@@ -114,7 +131,7 @@ class RocpdReader {
   [[nodiscard]] std::set<std::int64_t> gpus_of(const std::string& ending) const {
     std::set<std::int64_t> gpus;
     const std::string table = "rocpd_info_agent" + ending;
-    if (database_.has(table, "type")) {
+    if (database_.has(table, "id") && database_.has(table, "type")) {
       database_.read("SELECT t.id FROM \"" + table + "\" t WHERE t.type = 'GPU'",
                      [&](const SqliteRow& row) { gpus.insert(row.whole(0).value_or(0)); });
     }
@@ -153,9 +170,24 @@ class RocpdReader {
     }
     agent_ =
         std::ranges::max_element(busy, {}, [](const auto& entry) { return entry.second; })->first;
+    refuse_without_names();
     gpus_ = gpus_of(agent_.ending);
     head_.devices_with_calls = busy.size();
     head_.devices = {{0, identity()}};
+  }
+
+  // Without the names of its kernels nothing of a recording is known.
+  void refuse_without_names() const {
+    const std::string& ending = agent_.ending;
+    const std::string symbols = "rocpd_info_kernel_symbol" + ending;
+    const bool named = database_.has(symbols, "id") && (database_.has(symbols, "display_name") ||
+                                                        database_.has(symbols, "kernel_name"));
+    if (!database_.has(std::string(kDispatches) + ending, "kernel_id") || !named) {
+      refuse(
+          "the database of rocprofv3 lacks the names of its kernels: column 'kernel_id' of "
+          "rocpd_kernel_dispatch, or 'id' and 'display_name' of rocpd_info_kernel_symbol; it is of "
+          "a version that is not read, so give the trace of PyTorch's profiler of the same step");
+    }
   }
 
   [[nodiscard]] DeviceIdentity identity() const {
@@ -183,6 +215,7 @@ class RocpdReader {
   void note_launch(const SqliteRow& row) {
     if (agent_of(row, gpus_) == agent_.id) {
       launches_.insert(row.whole(4).value_or(0));
+      events_.check_held(launches_.size());
     }
   }
 
@@ -193,15 +226,14 @@ class RocpdReader {
       return;
     }
     const auto column = [&](const char* name) { return database_.column(table, name); };
+    const Reference event{table, "event_id", events};
     const std::string message =
-        database_.has(events, "extdata")
-            ? other("CASE WHEN json_valid(o.extdata) THEN json_extract(o.extdata, '$.message') END",
-                    events, "event_id")
-            : "NULL";
+        other(event, "extdata",
+              "CASE WHEN json_valid(o.extdata) THEN json_extract(o.extdata, '$.message') END");
     database_.read("SELECT " + column("start") + ", " + column("end") + ", " + column("tid") +
-                       ", " + other("o.string", "rocpd_string" + agent_.ending, "name_id") + ", " +
-                       other("o.stack_id", events, "event_id") + ", " + message + " FROM \"" +
-                       table + "\" t",
+                       ", " + other({table, "name_id", "rocpd_string" + agent_.ending}, "string") +
+                       ", " + other(event, "stack_id") + ", " + message + " FROM \"" + table +
+                       "\" t",
                    [this](const SqliteRow& row) { add_region(row); });
     has_steps_ = events_.give_steps();
   }
@@ -243,7 +275,8 @@ class RocpdReader {
 
   void add_remarks() {
     if (!has_steps_) {
-      head_.remarks.emplace_back(kNoStepsMarked);
+      head_.unmarked = kNoStepsMarked;
+      head_.remarks.push_back(std::string(kNoStepsMarked) + std::string(kTakenForOne));
     }
     if (has_collectives_) {
       head_.remarks.emplace_back("the sizes of collectives are not in a database of rocprofv3");

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/base/printable.hpp"
 
 namespace stepcast {
 namespace {
@@ -21,12 +22,13 @@ constexpr int kLongestValue = 16 << 20;  // bytes of a text or a blob
 constexpr int kInstructionsOfTurn = 10'000;
 constexpr std::int64_t kInstructionsOfByte = 64;
 
-// A path as the part of a URI, in which only these bytes stand for themselves.
+// A path as the part of a URI, in which only these bytes stand for themselves. The machine before
+// it is empty, so that a path that begins with two slashes is not taken for one.
 std::string uri_of(const std::filesystem::path& file) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   constexpr std::string_view kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-";
-  std::string uri = "file:";
+  std::string uri = "file://";
   for (const char byte : std::filesystem::absolute(file).string()) {
     if (kPlain.find(byte) != std::string_view::npos) {
       uri.push_back(byte);
@@ -36,6 +38,42 @@ std::string uri_of(const std::filesystem::path& file) {
     }
   }
   return uri + "?mode=ro&immutable=1";
+}
+
+// What a status of SQLite means for whoever gave the file, with what to do.
+struct Fault {
+  int status;
+  std::string_view what;
+  std::string_view remedy;
+};
+constexpr std::string_view kDamaged = "the database is damaged or cut off";
+constexpr std::string_view kExportAgain = "export it again";
+constexpr std::array kFaults = {
+    Fault{SQLITE_CORRUPT, kDamaged, kExportAgain},
+    Fault{SQLITE_NOTADB, kDamaged, kExportAgain},
+    Fault{SQLITE_ERROR, "the database has tables of a form that is not read",
+          "export it by a version whose tables are known"},
+    Fault{SQLITE_NOMEM, "there is not enough memory to read the database", "record fewer steps"},
+    Fault{SQLITE_IOERR, "the database cannot be read from its disk", "copy it to another"},
+    Fault{SQLITE_CANTOPEN, "the database cannot be opened", "check that it may be read"},
+    Fault{SQLITE_PERM, "the database cannot be opened", "check that it may be read"},
+    Fault{SQLITE_TOOBIG,
+          "the database holds a text or a blob of more than 16 MiB, as no trace does",
+          kExportAgain},
+    // Texts are looked up by their id, which takes a walk through all of them without a key.
+    Fault{SQLITE_INTERRUPT,
+          "the database takes more work to read than one of its size: its pages go in circles, or "
+          "rows that others name by 'id' have no INTEGER PRIMARY KEY by that name",
+          kExportAgain},
+};
+
+std::string fault_of(int status, const char* reason) {
+  constexpr int kPrimary = 0xff;  // a status has its kind in the first byte
+  const auto* const known = std::ranges::find(kFaults, status & kPrimary, &Fault::status);
+  const bool is_known = known != kFaults.end();
+  const std::string_view what = is_known ? known->what : "the database cannot be read";
+  return std::string(what) + " (" + printable(reason) + "); " +
+         std::string(is_known ? known->remedy : kExportAgain);
 }
 
 // A writer's files beside it hold what the database itself has not got yet.
@@ -99,7 +137,7 @@ SqliteDatabase::SqliteDatabase(const std::filesystem::path& file) : name_(file.s
                       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   database_.reset(opened);
   if (status != SQLITE_OK) {
-    throw ConfigError({name_, 0, 0}, "cannot read the file");
+    refuse(status);
   }
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(file, error);
@@ -185,14 +223,10 @@ void SqliteDatabase::read(const std::string& query,
 }
 
 void SqliteDatabase::refuse(int status) const {
-  if (status == SQLITE_TOOBIG) {
-    throw ConfigError({name_, 0, 0},
-                      "the database holds a text or a blob of more than 16 MiB, as no trace does");
-  }
-  throw ConfigError({name_, 0, 0}, std::string("the database is damaged or cut off (") +
-                                       (status == SQLITE_INTERRUPT ? "its pages go in circles"
-                                                                   : sqlite3_errstr(status)) +
-                                       "); export it again");
+  // Not every call leaves words of its own.
+  const bool has_words = database_ && sqlite3_errcode(database_.get()) == status;
+  const char* const reason = has_words ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(status);
+  throw ConfigError({name_, 0, 0}, fault_of(status, reason));
 }
 
 bool is_sqlite_database(const std::filesystem::path& file) {

@@ -4,7 +4,8 @@
 // Its file is opened as one that nobody changes, so that no lock, journal or other file comes to
 // lie beside it. What a stranger's file could make SQLite run is switched off: views, triggers and
 // virtual tables are not there, and its schema may call no function with effects. A text or a blob
-// of more than 16 MiB, and a file in which reading goes in circles, is a fault of the file.
+// of more than 16 MiB is a fault of the file, and so is a query that takes far more work than its
+// size: where pages go in circles, or where rows are looked up by an id that is no key.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +56,8 @@ class SqliteDatabase {
   // The column of a table that a query calls t, and nothing where it has none: "t.\"end\"", "NULL".
   [[nodiscard]] std::string column(std::string_view table, std::string_view name) const;
 
-  // Calls `take` for each row. Throws ConfigError where the file is damaged.
+  // Calls `take` for each row. Throws ConfigError, with SQLite's reason, where the file is damaged,
+  // cannot be read, or has no such columns.
   void read(const std::string& query, const std::function<void(const SqliteRow&)>& take) const;
 
  private:

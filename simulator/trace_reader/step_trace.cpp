@@ -133,8 +133,12 @@ bool is_step_trace(const std::filesystem::path& file) {
 
 StepTrace read_step_trace(const std::filesystem::path& file) {
   const TraceRecording recording = read_recording(file);
-  StepTrace trace = recording.steps.size() > 1 ? measured_step(recording, file.string()).summary
-                                               : summary_of(device_spans(recording));
+  // A profiler's trace is of the step that it marks alone, a database of all that ran.
+  const bool is_cut = recording.steps.size() > (is_sqlite_database(file) ? 0 : 1);
+  StepTrace trace = is_cut ? measured_step(recording, file.string()).summary
+                           : summary_of(device_spans(recording));
+  trace.follows_others = chosen_step(recording, file.string(), "").follows_others;
+  trace.unmarked = recording.head.unmarked;
   trace.device = recording.head.device;
   return trace;
 }

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <istream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace_reader/call_waiting.hpp"
@@ -27,7 +28,10 @@ struct DeviceSpan {
 };
 
 struct StepTrace {
-  DeviceIdentity device;  // that it was taken on; says nothing where that is not known
+  DeviceIdentity device;        // that it was taken on; says nothing where that is not known
+  bool follows_others = false;  // steps ran right before it, recorded or not
+  std::string_view
+      unmarked;  // why its beginning and end are not known (TraceHead); empty: they are
   std::size_t spans = 0;
   Seconds step;  // from the first start to the last end
   CategoryTimes device_time{};
@@ -43,8 +47,9 @@ struct StepTrace {
 // another tool is one too, so that reading it says what it is (foreign_traces.hpp).
 bool is_step_trace(const std::filesystem::path& file);
 
-// Of a trace with several marked steps the steady one (measured_step.hpp says which), of another
-// all. Throws ConfigError for what is no such trace, is damaged, or holds no span of a device.
+// Of a trace with several marked steps the steady one (measured_step.hpp says which), of a database
+// with one that one, of another all. Others ran before it where its mark says so: without marks it follows a pause. Throws
+// ConfigError for what is no such trace, is damaged, or holds no span of a device.
 StepTrace read_step_trace(const std::filesystem::path& file);
 
 // Adds what begins at `start`, no earlier than all before it.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "stepcast/base/error.hpp"
 #include "trace_reader/nvtx_names.hpp"
 
 namespace stepcast {
@@ -11,7 +12,6 @@ namespace {
 
 constexpr std::int64_t kLatest = std::int64_t{1} << 62;  // ns: differences of times stay whole
 constexpr double kPerMicrosecond = 1e3;                  // ns
-constexpr std::size_t kLongestName = 4096;  // what counts of a name stands at its start
 
 }  // namespace
 
@@ -29,15 +29,24 @@ TraceEvent StoredEvents::event(const StoredInterval& interval, std::string_view 
   TraceEvent event;
   event.phase = "X";
   event.category = category;
-  event.name = name.substr(0, kLongestName);
+  event.name = name.substr(0, kLongestStoredName);
   event.start = static_cast<double>(interval.start - origin_) / kPerMicrosecond;
   event.duration = interval.length() / kPerMicrosecond;
   return event;
 }
 
+void StoredEvents::check_held(std::size_t rows) const {
+  if (rows > kMostTracedEvents) {
+    throw ConfigError({file_, 0, 0}, "the database has more than " +
+                                         std::to_string(kMostTracedEvents) +
+                                         " ranges or launches of its device's process; record "
+                                         "fewer steps");
+  }
+}
+
 void StoredEvents::add_range(const StoredInterval& interval, std::int64_t thread,
                              std::string_view text) {
-  const NvtxRangeName read = nvtx_range_name(text.substr(0, kLongestName));
+  const NvtxRangeName read = nvtx_range_name(text.substr(0, kLongestStoredName));
   const bool operates = read.of_operator && !read.name.starts_with(kFsdpMark);
   TraceEvent range = event(interval, operates ? "cpu_op" : "user_annotation", read.name);
   range.thread = thread;
@@ -45,6 +54,11 @@ void StoredEvents::add_range(const StoredInterval& interval, std::int64_t thread
   if (const auto kind = step_kind(read.name)) {
     range.marks_step = true;
     marks_.push_back({*kind, std::move(range)});
+    if (marks_.size() > kMostMarkedSteps) {
+      throw ConfigError({file_, 0, 0}, "the database marks more than " +
+                                           std::to_string(kMostMarkedSteps) +
+                                           " steps; record fewer");
+    }
   } else {
     take_(range);
   }

@@ -19,9 +19,7 @@ namespace {
 
 constexpr double kMicrosecond = 1e-6;
 constexpr double kLongest = 1e18;  // us, of a time and of a duration: beyond it is no time
-constexpr std::size_t kMostEvents = 2'500'000;
 constexpr std::size_t kMostTextBytes = 32U << 20U;
-constexpr std::string_view kStepMark = "ProfilerStep#";
 constexpr std::string_view kCoalesced = "nccl:coalesced";
 
 // PyTorch's operators and kernels of libraries say by their name that they go backward:
@@ -202,7 +200,7 @@ class RecordingBuilder {
 
   void add_annotation(const TraceEvent& event) {
     annotates_backward_ = annotates_backward_ || is_of_backward(event.name);
-    if (event.marks_step || event.name.starts_with(kStepMark)) {
+    if (event.marks_step || event.name.starts_with(kProfilerStep)) {
       made_.steps.push_back({event.name, start_of(event), end_of(event)});
     } else if (event.name.starts_with(kFsdpMark)) {
       const std::string hook = event.name.substr(0, event.name.find(' '));
@@ -228,9 +226,14 @@ class RecordingBuilder {
   void check_size() const {
     const std::size_t events = made_.calls.size() + made_.operators.size() + launches_.size() +
                                made_.steps.size() + coalesced_ + 2 * made_.collectives.size();
-    if (events > kMostEvents || made_.texts.bytes() > kMostTextBytes) {
+    if (made_.steps.size() > kMostMarkedSteps) {
+      throw ConfigError(
+          {file_, 0, 0},
+          "the trace marks more than " + std::to_string(kMostMarkedSteps) + " steps; record fewer");
+    }
+    if (events > kMostTracedEvents || made_.texts.bytes() > kMostTextBytes) {
       throw ConfigError({file_, 0, 0},
-                        "the trace has more than " + std::to_string(kMostEvents) +
+                        "the trace has more than " + std::to_string(kMostTracedEvents) +
                             " events or 32 MiB of different names; record fewer steps");
     }
   }

@@ -14,7 +14,7 @@
 // (operator_categories.hpp).
 //
 // Of traces of several devices the one that is busy for longest is kept. A trace of more than 2.5
-// million such events, or 32 MiB of different names, is refused.
+// million such events, 100,000 marked steps, or 32 MiB of different names, is refused.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +24,7 @@
 #include <filesystem>
 #include <functional>
 #include <istream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -94,6 +95,9 @@ struct TraceHead {
   std::int64_t world = 0;
   // With calls, where those of one alone are given; 0: all are.
   std::size_t devices_with_calls = 0;
+  // Why it is not known where a step begins, as of a database that marks none; empty: it is known,
+  // or a trace without marks is of one step.
+  std::string_view unmarked;
   // What whoever reads of the trace is to know, a sentence each without its stop.
   std::vector<std::string> remarks;
   // How the shapes of operators come into such a trace.
@@ -144,6 +148,8 @@ class TextPool {
   std::size_t bytes_ = 0;
 };
 
+// What PyTorch's profiler calls its steps, with the number of each behind, which it counts from 0.
+inline constexpr std::string_view kProfilerStep = "ProfilerStep#";
 // What a name that FSDP marks its hooks with begins with: "FSDP::pre_forward (layers.0)".
 inline constexpr std::string_view kFsdpMark = "FSDP::";
 // That are looked at for what an operator is for.
@@ -177,7 +183,8 @@ struct RecordedCollective {
 struct DeviceCall {
   double start = 0.0;
   double end = 0.0;
-  double launched = -1.0;  // by the host; below 0: not known
+  // By the host; empty: not known. Times before the origin are below 0.
+  std::optional<double> launched;
   std::int64_t correlation = 0;
   std::int64_t external = 0;
   std::int64_t stream = 0;
@@ -196,6 +203,10 @@ struct MarkedStep {
   double start = 0.0;
   double end = 0.0;
 };
+
+// That are kept of a trace.
+inline constexpr std::size_t kMostTracedEvents = 2'500'000;
+inline constexpr std::size_t kMostMarkedSteps = 100'000;
 
 struct TraceRecording {
   TraceHead head;
@@ -220,7 +231,7 @@ TraceRecording read_recording(const std::filesystem::path& file);
 struct ChosenStep {
   std::string name;                // empty: the whole trace
   bool follows_others = false;     // steps ran right before it
-  double until = -1.0;             // where the next one begins; below 0: not recorded
+  std::optional<double> until;     // where the next one begins; empty: not recorded
   std::vector<std::size_t> calls;  // places in TraceRecording::calls
 };
 

@@ -115,7 +115,7 @@ exits 2 "$made/experiment.yaml" "$made/et.json"
 says 'an execution trace (PyTorch ET or Chakra), which has no times'
 printf 'SQLite format 3\0' >"$made/report.sqlite"
 exits 2 "$made/experiment.yaml" "$made/report.sqlite"
-says 'an SQLite database, as nsys export'
+says 'the database is damaged or cut off (file is not a database)'
 tar -C "$made" -czf "$made/archive.tar.gz" rank0.json
 exits 2 "$made/experiment.yaml" "$made/archive.tar.gz"
 says 'a tar archive; unpack it'

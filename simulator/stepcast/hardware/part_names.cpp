@@ -28,28 +28,37 @@ bool is_number(std::string_view word) {
 bool has_digit(std::string_view word) { return std::ranges::any_of(word, ascii::is_digit); }
 
 // Takes how many there are of what is counted out of a word: "8xh100" and "h100x8" are "h100". What
-// is left of a part's name has digits, so that "48xlarge" stays.
-std::string without_count(const std::string& word) {
+// is left of a part's name has digits, so that "48xlarge" stays. Of two numbers, "6000x8" behind
+// other words, the first is of the name; "0x2331" is one number.
+std::string without_count(const std::string& word, const Words& before) {
   const std::size_t first = std::min(word.find_first_not_of("0123456789"), word.size());
-  if (first > 0 && word.substr(first).starts_with('x') && has_digit(word.substr(first + 1))) {
-    return word.substr(first + 1);
+  if (first > 0 && word.substr(first).starts_with('x')) {
+    const std::string rest = word.substr(first + 1);
+    if (has_digit(rest) && (before.empty() || !is_number(rest) || word.starts_with("0x"))) {
+      return rest;
+    }
   }
   const std::size_t last = word.find_last_not_of("0123456789");
   const bool counts = last != std::string::npos && last + 1 < word.size() && word[last] == 'x';
   return counts && has_digit(word.substr(0, last)) ? word.substr(0, last) : word;
 }
 
-// "80 GB" is one word, and so is "sm_90". "8 x H100" says how many.
+// Whether words end as "6000 x" does, behind which a number says how many there are.
+bool awaits_count(const Words& words) { return words.size() > 1 && words.back() == "x"; }
+
+// "80 GB" is one word, and so is "sm_90". "8 x H100" and "RTX PRO 6000 x 8" say how many.
 Words words_of_name(std::string_view text) {
   Words words;
   std::string word;
   const auto end_word = [&] {
     if (word == "gb" && !words.empty() && ascii::is_digit(words.back().back())) {
       words.back() += word;
-    } else if (word == "x" && !words.empty() && is_number(words.back())) {
+    } else if (word == "x" && words.size() == 1 && is_number(words.front())) {
+      words.pop_back();
+    } else if (is_number(word) && awaits_count(words)) {
       words.pop_back();
     } else if (!word.empty()) {
-      words.push_back(without_count(word));
+      words.push_back(without_count(word, words));
     }
     word.clear();
   };

@@ -302,7 +302,16 @@ TEST_CASE("a file that is none of a language model says so, or is refused", "[un
   const ModelSpec causal =
       imported(sizes("llama", kGqa + R"(, "architectures": ["LlamaForCausalLM"])"));
   CHECK(causal.note.find("output matrix") == std::string::npos);
+  // Their names do not say it, but both have the matrix.
+  for (const char* known : {"ChatGLMModel", "InternVLChatModel"}) {
+    const ModelSpec named =
+        imported(sizes("llama", kGqa + R"(, "architectures": [")" + known + R"("])"));
+    CHECK(named.note.find("output matrix") == std::string::npos);
+  }
   CHECK_THAT(fault_of(sizes("llama", kGqa + R"(, "is_encoder_decoder": true)")),
+             contains_text("no form for an encoder beside the decoder"));
+  CHECK_THAT(fault_of(R"({"model_type": "llava", "is_encoder_decoder": true, "text_config": )" +
+                      sizes("llama", kGqa) + "}"),
              contains_text("no form for an encoder beside the decoder"));
 }
 

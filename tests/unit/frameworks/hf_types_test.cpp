@@ -29,6 +29,8 @@ constexpr const char* kShipped = "the shipped model";
 // The sum of the tensors that modeling_<model_type>.py makes: ends and final norm, then layers of
 // queries, keys, values and output, feed-forward, norms.
 constexpr const char* kCode = "the modeling code";
+// Likewise of sizes that no published model has.
+constexpr const char* kMade = "the modeling code, of a model that is made up";
 
 // The keys of a published config.json that give shapes, and its parameters without modules of
 // multi-token prediction.
@@ -387,7 +389,7 @@ const std::vector<Published>& published_models() {
        49'160L * 1536L + 1536L +
            40L * (1536L * (12L + 4L + 4L) * 128L + 1536L * 1536L + 62L * 3L * 1536L * 512L +
                   62L * 1536L + 3L * 1536L * 1024L + 2L * 1536L),
-       kCode},
+       kMade},
       {"facebook/cwm",
        R"({"model_type": "cwm", "hidden_size": 6144, "intermediate_size": 21504,
          "num_hidden_layers": 64, "num_attention_heads": 48, "vocab_size": 128256,
@@ -649,7 +651,11 @@ const std::vector<Published>& published_models() {
          "num_hidden_layers": 32, "num_attention_heads": 16, "vocab_size": 128256,
          "num_key_value_heads": 16, "q_lora_rank": 1536, "kv_lora_rank": 512,
          "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128})",
-       1'961'560'064L, kCode},
+       128'256L * 2048L + 2048L +
+           32L *
+               (2048L * 1536L + 1536L + 1536L * 16L * 192L + 2048L * (512L + 64L) + 512L +
+                512L * 16L * (128L + 128L) + 16L * 128L * 2048L + 3L * 2048L * 6144L + 2L * 2048L),
+       kCode},
       {"upstage/Solar-Open-100B",
        R"({"model_type": "solar_open", "hidden_size": 4096, "num_hidden_layers": 48,
          "num_attention_heads": 64, "vocab_size": 196608, "num_key_value_heads": 8, "head_dim":
@@ -687,7 +693,7 @@ const std::vector<Published>& published_models() {
        100'352L * 1536L + 1536L +
            40L * (1536L * (12L + 4L + 4L) * 128L + 1536L * 1536L + 62L * 3L * 1536L * 512L +
                   62L * 1536L + 3L * 1536L * 1024L + 2L * 1536L + 12L),
-       kCode},
+       kMade},
       // Less the vision model (patches, 4900 positions, 27 layers of 1152) and what joins it: 256
       // queries, four products of attention twice, three norms and two products to the text.
       {"rhymes-ai/Aria",
@@ -760,7 +766,15 @@ const std::vector<Published>& published_models() {
          50304, "weight_tying": false, "rope": true, "include_bias": false, "layer_norm_type":
          "default", "layer_norm_with_affine": false, "multi_query_attention": false,
          "activation_type": "swiglu", "block_type": "sequential", "alibi": false})",
-       6'888'095'744L, kCode},
+       2L * 50'304L * 4096L + 32L * (4L * 4096L * 4096L + 3L * 4096L * 22'016L / 2L), kCode},
+      // As allenai/OLMo-1B-hf: both inputs of the activation are 8 * 2048 wide, 8192 each.
+      {"allenai/OLMo-1B",
+       R"({"model_type": "hf_olmo", "d_model": 2048, "n_layers": 16, "n_heads": 16, "n_kv_heads":
+         null, "mlp_hidden_size": null, "mlp_ratio": 8, "vocab_size": 50280, "embedding_size":
+         50304, "weight_tying": true, "rope": true, "include_bias": false, "layer_norm_type":
+         "default", "layer_norm_with_affine": false, "multi_query_attention": false,
+         "activation_type": "swiglu", "block_type": "sequential", "alibi": false})",
+       50'304L * 2048L + 16L * (4L * 2048L * 2048L + 3L * 2048L * 8L * 2048L / 2L), kCode},
       {"BAAI/Emu3-Chat-hf",
        R"({"model_type": "emu3", "text_config": {"model_type": "emu3_text_model", "hidden_size":
          4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
@@ -829,7 +843,7 @@ const std::vector<Published>& published_models() {
          "tie_word_embeddings": true})",
        256'000L * 2048L + 2048L +
            8L * (2048L * (16L + 4L + 4L) * 128L + 2048L * 2048L + 3L * 2048L * 8192L + 2048L),
-       kCode},
+       kMade},
       {"a Cohere2Moe",
        R"({"model_type": "cohere2_moe", "hidden_size": 4096, "intermediate_size": 1024,
          "prefix_dense_intermediate_size": 8192, "num_hidden_layers": 8, "num_attention_heads":
@@ -838,7 +852,7 @@ const std::vector<Published>& published_models() {
        256'000L * 4096L + 4096L +
            8L * (4096L * (32L + 8L + 8L) * 128L + 32L * 128L * 4096L + 4096L) + 3L * 4096L * 8192L +
            7L * ((16L + 2L) * 3L * 4096L * 1024L + 16L * 4096L),
-       kCode},
+       kMade},
       {"mistralai/Mistral-Small-4-119B-2603",
        R"({"model_type": "mistral3", "text_config": {"model_type": "mistral4", "hidden_size": 4096,
          "intermediate_size": 12288, "num_hidden_layers": 36, "num_attention_heads": 32,
@@ -865,7 +879,7 @@ const std::vector<Published>& published_models() {
        120'818L * 1024L + 1024L +
            24L * (1024L * (16L + 8L + 8L) * 128L + 16L * 128L * 1024L + 3L * 1024L * 3584L +
                   2L * 128L + 2L * 1024L),
-       kCode},
+       kMade},
       {"an OpenELM of two layers",
        R"({"model_type": "openelm", "model_dim": 1280, "num_transformer_layers": 2,
          "vocab_size": 32000, "head_dim": 64, "num_query_heads": [12, 16], "num_kv_heads": [3,
@@ -874,7 +888,7 @@ const std::vector<Published>& published_models() {
        32'000L * 1280L + 1280L + 1280L * (12L + 3L + 3L) * 64L + 12L * 64L * 1280L +
            3L * 1280L * 768L + 1280L * (16L + 4L + 4L) * 64L + 16L * 64L * 1280L +
            3L * 1280L * 5120L + 2L * (2L * 64L + 2L * 1280L),
-       kCode},
+       kMade},
       {"a Llama-Nemotron of two layers, one of which lacks attention",
        R"({"model_type": "nemotron-nas", "hidden_size": 8192, "num_hidden_layers": 2,
          "vocab_size": 128256, "num_attention_heads": 64, "block_configs": [{"attention":
@@ -882,7 +896,7 @@ const std::vector<Published>& published_models() {
          "ffn": {"ffn_mult": 1.0}}]})",
        2L * 128'256L * 8192L + 8192L + 8192L * (64L + 8L + 8L) * 128L + 64L * 128L * 8192L +
            3L * 8192L * 28'672L + 2L * 8192L + 3L * 8192L * 5632L + 8192L,
-       kCode},
+       kMade},
   };
   return models;
 }
@@ -1195,17 +1209,22 @@ TEST_CASE("what a checkpoint holds beside its text model is known, to the last p
 }
 
 // The others are those of the config.json beside the shipped models (hf_config_test.cpp).
-TEST_CASE("every type has a published model that is counted", "[unit]") {
+TEST_CASE("every type has a model that is counted, and of all but seven a published one",
+          "[unit]") {
   std::set<std::string> counted = {"deepseek_v2", "deepseek_v3", "glm_moe_dsa",      "gpt_oss",
                                    "kimi_k2",     "lfm2_moe",    "qwen3_5_moe_text", "llama",
                                    "llama4_text", "minimax_m2",  "mixtral",          "olmo2",
                                    "qwen2",       "qwen3",       "qwen3_moe",        "deepseek_v4"};
+  std::set<std::string> made;
   for (const Published& published : published_models()) {
-    counted.insert(imported(published.json).family);
+    (published.source == kMade ? made : counted).insert(imported(published.json).family);
   }
+  CHECK(made == std::set<std::string>{"cohere2_moe", "cohere_compass_text", "granitemoe_swa",
+                                      "granitemoeshared", "hunyuan_vl_text", "nemotron-nas",
+                                      "openelm"});
   for (const HfType& type : shipped_types().types) {
     CAPTURE(type.name);
-    CHECK(counted.contains(type.name));
+    CHECK(counted.contains(type.name) != made.contains(type.name));
   }
 }
 
@@ -1277,6 +1296,38 @@ TEST_CASE("what a row refuses is refused with its reason", "[unit]") {
       fault(R"({"model_type": "mpt", "attn_config": {"alibi": false}})"),
       contains_text("'attn_config.alibi' is false, but transformers builds MPT with ALiBi alone"));
   CHECK_THAT(fault(R"({"model_type": "falcon_h1"})"), contains_text("state space models"));
+}
+
+TEST_CASE("what a row refuses is refused where the file leaves it to the class", "[unit]") {
+  const auto fault = [](const std::string& type, const std::string& more) {
+    return config_error([&] { imported(R"({"model_type": ")" + type + "\"" + more + "}"); });
+  };
+  const std::string olmo = R"(, "d_model": 64, "n_layers": 2, "n_heads": 4, "embedding_size": 128)";
+  const std::string rope = R"(, "rope": true)";
+  const std::string plain = R"(, "include_bias": false)";
+  CHECK(fault("hf_olmo", olmo + rope + plain) == "no error");
+  CHECK_THAT(fault("hf_olmo", olmo + plain),
+             contains_text("'rope' is not there, which means false, but OLMo with learned"));
+  CHECK_THAT(fault("hf_olmo", olmo + rope),
+             contains_text("'include_bias' is not there, which means true, but OLMo with biases"));
+  CHECK_THAT(fault("chatglm", ""),
+             contains_text("'multi_query_attention' is not there, which means false"));
+  CHECK_THAT(fault("grok-2", ""), contains_text("'residual_moe' is not there, which means false"));
+  CHECK(fault("mpt", "") == "no error");  // its class has no biases, and ALiBi
+}
+
+TEST_CASE("without a width of its own OLMo's feed-forward is a multiple of the layers' width",
+          "[unit]") {
+  const auto hidden = [](const std::string& more) {
+    return imported(R"({"model_type": "hf_olmo", "d_model": 64, "n_layers": 2, "n_heads": 4,
+      "embedding_size": 128, "rope": true, "include_bias": false)" +
+                    more + "}")
+        .mlp.ffn_hidden;
+  };
+  CHECK(hidden("") == 4 * 64 / 2);  // the class's ratio, of both inputs of the activation
+  CHECK(hidden(R"(, "mlp_ratio": 8)") == 8 * 64 / 2);
+  CHECK(hidden(R"(, "mlp_ratio": 8, "mlp_hidden_size": null)") == 8 * 64 / 2);
+  CHECK(hidden(R"(, "mlp_ratio": 8, "mlp_hidden_size": 96)") == 96 / 2);
 }
 
 TEST_CASE("a list of one number a layer is that number where all are the same", "[unit]") {

@@ -16,6 +16,21 @@ std::string parts_of(const DeviceIdentity& device) {
 
 std::string parts_named(const std::string& name) { return parts_of({name, {}, {}}); }
 
+TEST_CASE("How many parts there are is no part of their name, before it or behind it", "[unit]") {
+  for (const char* counted : {"8 x H100", "8x H100", "8xH100", "H100x8", "H100 x8", "H100 x 8"}) {
+    CAPTURE(counted);
+    CHECK(parts_named(counted) == "h100_sxm");
+  }
+  const std::string part = parts_named("RTX PRO 6000 Server");
+  CHECK(part == "rtx_pro_6000");
+  for (const char* counted : {"RTX PRO 6000 Server x 8", "RTX PRO Server 6000 x 8",
+                              "RTX PRO Server 6000x8", "8 x RTX PRO 6000 Server"}) {
+    CAPTURE(counted);
+    CHECK(parts_named(counted) == part);
+  }
+  CHECK(parts_named("RTX PRO 6000 x 8") == parts_named("RTX PRO 6000"));
+}
+
 TEST_CASE("A part is known by what its driver and those who report of it call it", "[unit]") {
   CHECK(parts_named("h100_sxm") == "h100_sxm");
   CHECK(parts_named("NVIDIA H100 80GB HBM3") == "h100_sxm");

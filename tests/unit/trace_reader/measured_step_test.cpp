@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace_reader/measured_step.hpp"
 
+#include <algorithm>
+
 #include "catch.hpp"
 #include "stepcast/base/error.hpp"
 #include "trace_text.hpp"
@@ -110,6 +112,28 @@ TEST_CASE("Of marked steps one of median length is taken, and not the first", "[
   CHECK_FALSE(step_of(alone).follows_others);
   CHECK_THROWS_WITH(step_of(text, "7"),
                     test::contains_text("no step '7'; it has ProfilerStep#3, ProfilerStep#4"));
+}
+
+TEST_CASE("The calls of a step are the same in whatever order a trace has its rows", "[unit]") {
+  // Of two steps of 100 us of the host the second launches two kernels, which run from 120 to 140
+  // and from 150 to 180 us. Times are counted from whichever row comes first.
+  std::vector<std::string> rows = {
+      step_mark(4, 0, 100), launch(1, 10),  kernel("a", 1, 20, 10),  step_mark(5, 100, 100),
+      launch(2, 110),       launch(3, 130), kernel("b", 2, 120, 20), kernel("c", 3, 150, 30)};
+  for (std::size_t first = 0; first < rows.size(); ++first) {
+    std::ranges::rotate(rows, rows.begin() + 1);
+    CAPTURE(rows.front());
+    std::string text;
+    for (const std::string& row : rows) {
+      text += (text.empty() ? "" : ",\n") + row;
+    }
+    const MeasuredStep step = step_of(trace_text(text), "5");
+    CHECK(step.summary.spans == 2);
+    CHECK(microseconds(step.summary.step) == Approx(60));
+    CHECK(microseconds(step.summary.idle) == Approx(10));
+    // From its own kernel to the first of the next step.
+    CHECK(microseconds(step_of(trace_text(text), "4").summary.step) == Approx(100));
+  }
 }
 
 TEST_CASE("Without marks the whole trace is the step", "[unit]") {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace_reader/nsys_export.hpp"
 
+#include <algorithm>
+
 #include "catch.hpp"
 #include "stepcast/base/error.hpp"
 #include "text_file.hpp"
 #include "trace_reader/measured_step.hpp"
 #include "trace_reader/nvtx_payloads.hpp"
+#include "trace_reader/stored_events.hpp"
 #include "unit/trace_reader/made_database.hpp"
 
 namespace stepcast::nsys_export_test {
@@ -111,7 +114,7 @@ TEST_CASE("A launch of another process with the same number is not taken for it"
   const TraceRecording recording = recording_of(
       kTexts + kKernels + kLaunches + kernel_row(1000, 4000, 0, 1, 1) +
       "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (150, 160, " + other + ", 1, 3);");
-  CHECK(recording.calls[0].launched < 0.0);
+  CHECK_FALSE(recording.calls[0].launched.has_value());
 }
 
 TEST_CASE("Steps are cut at ranges that are called steps", "[unit]") {
@@ -130,6 +133,50 @@ TEST_CASE("Steps are cut at ranges that are called steps", "[unit]") {
   CHECK(ninth.summary.step.value() == Approx(3e-6));
   CHECK(remarks_on(recording).empty());
   CHECK(says(remarks_on(recording_of(calls)), "no range is called a step"));
+}
+
+TEST_CASE("The calls of a step are the same in whatever order an export has its rows", "[unit]") {
+  std::vector<std::string> rows = {range_row(100, 200, "step 8"),
+                                   range_row(105, 110, "aten::mm, seq = 1"),
+                                   range_row(200, 300, "step 9"),
+                                   range_row(205, 260, "aten::add, seq = 2"),
+                                   range_row(265, 290, "aten::mul, seq = 3"),
+                                   launch_row(106, 1),
+                                   launch_row(210, 2),
+                                   launch_row(270, 3),
+                                   kernel_row(150, 180, 0, 1, 1),
+                                   kernel_row(250, 260, 0, 2, 1),
+                                   kernel_row(300, 340, 0, 3, 1)};
+  for (std::size_t first = 0; first < rows.size(); ++first) {
+    std::ranges::rotate(rows, rows.begin() + 1);
+    CAPTURE(rows.front());
+    std::string statements = kTexts + kKernels + kLaunches + kRanges;
+    for (const std::string& row : rows) {
+      statements += row;
+    }
+    const MeasuredStep step = measured_step(recording_of(statements), "report.sqlite", "9");
+    CHECK(step.summary.spans == 2);  // 10 and 40 ns, with 40 between
+    CHECK(step.with_operator == 2);
+    CHECK(step.summary.step.value() == Approx(90e-9));
+    CHECK(step.summary.idle.value() == Approx(40e-9));
+  }
+}
+
+TEST_CASE("A loop that counts its steps from 0 or from 1 begins with its first", "[unit]") {
+  const auto follows = [](int first, int second, const std::string& wanted) {
+    const auto name = [](int number) { return "iteration " + std::to_string(number); };
+    const TraceRecording recording =
+        recording_of(kTexts + kKernels + kLaunches + kRanges + kernel_row(1000, 2000, 0, 1, 1) +
+                     kernel_row(3000, 5000, 0, 2, 1) + launch_row(110, 1) + launch_row(210, 2) +
+                     range_row(100, 200, name(first)) + range_row(200, 300, name(second)));
+    return measured_step(recording, "report.sqlite", wanted).follows_others;
+  };
+  CHECK_FALSE(follows(0, 1, "0"));
+  CHECK(follows(0, 1, "1"));
+  CHECK_FALSE(follows(1, 2, "1"));
+  CHECK(follows(1, 2, "2"));
+  CHECK(follows(2, 3, "2"));
+  CHECK(follows(1, 0, "1"));  // one with a lesser number is recorded
 }
 
 // The payload of an all-gather of 4,096 bytes in communicator 9, and of the making of that of 2.
@@ -178,6 +225,38 @@ TEST_CASE("A payload that is not laid out as its header says gives nothing", "[u
   CHECK_FALSE(payloads.nccl(bytes + "x").bytes);
   bytes[8] = 21;  // no schema
   CHECK_FALSE(payloads.nccl(bytes).bytes);
+}
+
+TEST_CASE("A schema that two processes list alike is one, and one that they list otherwise is none",
+          "[unit]") {
+  const auto bytes_by = [](const std::string& more) {
+    std::string payload(48, '\0');
+    payload[0] = 1;
+    payload[8] = 20;
+    payload[16] = 16;
+    payload[40] = 7;
+    const SqliteDatabase database = made_database(
+        kSchemas + "INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES VALUES (1, 20, " + more + ");");
+    return NvtxPayloads(database).nccl(payload).bytes;
+  };
+  CHECK(bytes_by("22, 'Message size [bytes]', 8") == 7);
+  CHECK(bytes_by("5, 'Reduction operation', 8") == 7);  // which is not read
+  CHECK_FALSE(bytes_by("22, 'Message size [bytes]', 0"));
+  CHECK_FALSE(bytes_by("5, 'Peer rank', 12"));  // where the other has half of its size
+}
+
+TEST_CASE("A database of more rows than a trace has is refused before they are held", "[unit]") {
+  const std::string file = "report.sqlite";
+  const StoredEvents events(file, [](const TraceEvent& /*event*/) {});
+  events.check_held(2'500'000);
+  CHECK_THROWS_WITH(events.check_held(2'500'001),
+                    test::contains_text("more than 2500000 ranges or launches"));
+  const std::string marks =
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100001) "
+      "INSERT INTO NVTX_EVENTS SELECT i, i + 1, " +
+      kThread + ", 'step ' || i, NULL, NULL FROM n;";
+  CHECK(says(fault_of(kTexts + kKernels + kRanges + kernel_row(1, 2, 0, 1, 1) + marks),
+             "marks more than 100000 steps; record fewer"));
 }
 
 TEST_CASE("The device is the busiest, by what the machine says of it", "[unit]") {
@@ -259,6 +338,13 @@ TEST_CASE("A database that is no export is called what it is", "[unit]") {
   CHECK(says(fault_of(kKernels), "lacks the table of its texts, StringIds"));
   CHECK(says(fault_of(kTexts), "holds no kernels; record them: nsys profile --trace cuda,nvtx"));
   CHECK(says(fault_of(kTexts + kKernels), "holds no kernels"));
+  const std::string copies =
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start, \"end\", deviceId, globalPid, copyKind);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1, 2, 0, " +
+      kProcess + ", 1);";
+  CHECK(says(fault_of(kTexts + copies), "holds no kernels"));
+  CHECK(says(fault_of(kTexts + kKernels + copies), "holds no kernels"));
+  CHECK(fault_of(kTexts + kKernels + copies + kernel_row(3, 4, 0, 1, 1)).empty());
 }
 
 TEST_CASE("A file with an export is told from a trace by how it begins", "[unit]") {

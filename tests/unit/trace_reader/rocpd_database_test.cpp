@@ -82,6 +82,52 @@ TEST_CASE("Of several processes the one with the busiest agent is taken", "[unit
   CHECK(recording.devices == 2);
 }
 
+// The database with a column called otherwise.
+std::string without(const std::string& table, const std::string& column) {
+  return "ALTER TABLE " + table + "_0a RENAME COLUMN " + column + " TO other_" + column + ";";
+}
+
+TEST_CASE("A database of rocprofv3 is read by the columns that it has", "[unit]") {
+  const std::string whole = process_of("_0a");
+  const auto calls = [&](const std::string& table, const std::string& column) {
+    CAPTURE(table, column);
+    return recording_of(whole + without(table, column)).calls.size();
+  };
+  CHECK(calls("rocpd_info_kernel_symbol", "display_name") == 3);
+  CHECK(calls("rocpd_info_kernel_symbol", "kernel_name") == 3);
+  CHECK(calls("rocpd_event", "stack_id") == 3);
+  CHECK(calls("rocpd_event", "extdata") == 3);
+  CHECK(calls("rocpd_string", "string") == 3);
+  for (const char* table : {"rocpd_kernel_dispatch", "rocpd_memory_copy", "rocpd_region"}) {
+    CHECK(calls(table, "event_id") == 3);
+  }
+  CHECK(calls("rocpd_memory_copy", "name_id") == 3);
+  CHECK(calls("rocpd_region", "name_id") == 3);
+  CHECK(calls("rocpd_info_agent", "id") == 2);  // of a copy it is not known which end is the GPU
+  const TraceRecording named =
+      recording_of(whole + without("rocpd_info_kernel_symbol", "display_name"));
+  CHECK(named.texts.text(named.calls[1].name) == "Cijk_Alik.kd");
+}
+
+TEST_CASE("A database of rocprofv3 without names of kernels is refused by what it lacks",
+          "[unit]") {
+  const auto fault = [](const std::string& changes) -> std::string {
+    try {
+      recording_of(process_of("_0a") + changes);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string display = without("rocpd_info_kernel_symbol", "display_name");
+  for (const std::string& changes :
+       {without("rocpd_kernel_dispatch", "kernel_id"), without("rocpd_info_kernel_symbol", "id"),
+        display + without("rocpd_info_kernel_symbol", "kernel_name")}) {
+    CAPTURE(changes);
+    CHECK_THAT(fault(changes), test::contains_text("lacks the names of its kernels: column"));
+  }
+}
+
 TEST_CASE("A database of rocprofv3 that is not read says why", "[unit]") {
   const auto fault = [](const std::string& statements) -> std::string {
     try {

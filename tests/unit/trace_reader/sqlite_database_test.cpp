@@ -70,7 +70,7 @@ TEST_CASE("A query that does not end is the fault of its file", "[unit]") {
         [](const SqliteRow& /*row*/) {});
     FAIL("it ended");
   } catch (const ConfigError& error) {
-    CHECK(says(error.what(), "its pages go in circles"));
+    CHECK(says(error.what(), "its pages go in circles, or rows that others name by 'id' have no"));
   }
 }
 
@@ -105,6 +105,29 @@ TEST_CASE("A file is read as it lies, whatever its name, and nothing comes to li
   CHECK(SqliteDatabase(file).has("albums"));
   CHECK(std::distance(fs::directory_iterator(folder), fs::directory_iterator()) == 1);
   fs::remove_all(folder);
+}
+
+TEST_CASE("A file is read whose path begins with two slashes", "[unit]") {
+  const test::TextFile file("two slashes.sqlite", made_database_bytes(kAlbums));
+  REQUIRE(file.path().is_absolute());
+  CHECK(SqliteDatabase("/" + file.path().string()).has("albums"));
+}
+
+TEST_CASE("A file that cannot be opened, and a query of other columns, are not called damaged",
+          "[unit]") {
+  try {
+    const SqliteDatabase missing(test::scratch_path("missing.sqlite"));
+    FAIL("it was read");
+  } catch (const ConfigError& error) {
+    CHECK(
+        says(error.what(), "the database cannot be opened (unable to open database file); check"));
+  }
+  try {
+    made_database(kAlbums).read("SELECT year FROM albums", [](const SqliteRow& /*row*/) {});
+    FAIL("it was read");
+  } catch (const ConfigError& error) {
+    CHECK(says(error.what(), "has tables of a form that is not read (no such column: year)"));
+  }
 }
 
 TEST_CASE("What a writer left unfinished is not read", "[unit]") {

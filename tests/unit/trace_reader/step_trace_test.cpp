@@ -168,6 +168,10 @@ TEST_CASE("Of a file with several marked steps the steady one is read", "[unit]"
                event("kernel", "nvjet_a", 20, 5) + "," + event("kernel", "nvjet_a", 50, 5)));
   // The first is left out; of the others the shorter is the median.
   CHECK(read_step_trace(file.path()).step.value() == Approx(5e-6));
+  CHECK(read_step_trace(file.path()).follows_others);
+  const test::TextFile unmarked("step.json", trace_of(event("kernel", "nvjet_a", 0, 5)));
+  CHECK_FALSE(read_step_trace(unmarked.path()).follows_others);
+  CHECK(read_step_trace(unmarked.path()).unmarked.empty());
 }
 
 TEST_CASE("A file is a trace by its name or by its list of events", "[unit]") {
