@@ -66,6 +66,17 @@ OpCost priced(const GemmProblem& problem, const KernelLibrary& library,
   return cost;
 }
 
+// By the kernels of the format, or by others if a tuned stack finds those faster.
+OpCost priced_by_choice(const GemmProblem& problem, Dtype dtype, const KernelContext& context) {
+  const OpCost newest = priced(problem, kernel_library(context.device, dtype), context);
+  const std::optional<KernelLibrary> older = older_library(context.device, dtype);
+  if (!context.tuned || !older) {
+    return newest;
+  }
+  const OpCost other = priced(problem, *older, context);
+  return other.duration < newest.duration ? other : newest;
+}
+
 GemmProblem problem_of(const Gemm& op) {
   GemmProblem problem;
   problem.m = real(op.m);
@@ -154,7 +165,7 @@ class TileGemm final : public GemmModel {
   [[nodiscard]] OpCost gemm(const Gemm& op, const KernelContext& context) const override {
     GemmProblem problem = problem_of(op);
     leave_in_cache(op, context.cached, problem);
-    return priced(problem, kernel_library(context.device, op.dtype), context);
+    return priced_by_choice(problem, op.dtype, context);
   }
 
   [[nodiscard]] OpCost grouped_gemm(const GroupedGemm& op,

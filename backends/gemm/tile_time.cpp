@@ -280,14 +280,38 @@ KLoop k_loop(const Grid& grid, double waves, const GemmMachine& machine, const G
   return {by_units, bound};
 }
 
+KernelLibrary library_of(const GemmKernels& kernels) {
+  KernelLibrary library;
+  library.tiles = kernels.tiles;
+  library.clusters = shapes_of(kernels.clusters);
+  library.receives_whole = kernels.clusters != Clusters::kPairs;
+  library.splits = kernels.splits_inner;
+  library.overlaps = kernels.overlaps_tiles;
+  library.hides_results = kernels.hides_results;
+  library.inner_step = kernels.inner_step;
+  library.start_up = kernels.start_up;
+  return library;
+}
+
 }  // namespace
 
 KernelLibrary kernel_library(const DeviceSpec& device, Dtype dtype) {
   const GemmLibrary& library = device.architecture.gemm;
   const bool blocks = dtype == Dtype::kFp8Block && library.block_scaled.has_value();
-  const GemmKernels& kernels = blocks ? *library.block_scaled : library.dense;
-  return {kernels.tiles,        shapes_of(kernels.clusters), kernels.clusters != Clusters::kPairs,
-          kernels.splits_inner, kernels.overlaps_tiles,      std::nullopt};
+  const bool four_bits = dtype == Dtype::kFp4 && library.four_bits.has_value();
+  return library_of(blocks      ? *library.block_scaled
+                    : four_bits ? *library.four_bits
+                                : library.dense);
+}
+
+std::optional<KernelLibrary> older_library(const DeviceSpec& device, Dtype dtype) {
+  const GemmLibrary& library = device.architecture.gemm;
+  if (dtype != Dtype::kFp4 || !library.four_bits) {
+    return std::nullopt;
+  }
+  KernelLibrary older = library_of(library.dense);
+  older.matrix_share = library.four_bits->dense_rate;
+  return older;
 }
 
 namespace {
@@ -363,22 +387,27 @@ GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& librar
   machine.units = real(context.compute_units);
   machine.clock = context.clock;
   machine.peak_rate = peak;
-  machine.rate = library.loop_rate * (peak * efficiency * share_of(problem.alignment, gemm));
+  machine.rate = library.loop_rate * library.matrix_share *
+                 (peak * efficiency * share_of(problem.alignment, gemm));
   machine.cache_rate = library.loop_rate * (gemm.cache_rate * real(device.compute_units));
   machine.port_rate = library.loop_rate * gemm.port_rate;
   machine.local_rate = library.loop_rate * device.local_memory.bandwidth;
   machine.epilogue_rate = gemm.epilogue_rate;
-  machine.epilogue_overlap = library.overlaps ? gemm.epilogue_overlap : 0.0;
+  const bool hides = library.overlaps && library.hides_results;
+  machine.epilogue_overlap = hides ? gemm.epilogue_overlap : 0.0;
   machine.prologue_each_wave = !library.overlaps;
   machine.receives_whole = library.receives_whole;
-  machine.prologue_cycles = gemm.prologue_cycles;
+  machine.element = size_of(problem.dtype);
+  // The first products wait for the first step's bytes.
+  const Bytes usual = machine.step;
+  machine.step = library.inner_step > 0 ? real(library.inner_step) * machine.element : usual;
+  machine.prologue_cycles = machine.step / usual * gemm.prologue_cycles;
   machine.tile_cycles = library.tile_cycles;
   machine.hbm_rate = gemm.hbm_share * device.hbm.peak;
   machine.hbm_latency = gemm.hbm_latency;
   machine.split_latency = gemm.split_latency;
-  machine.start_up = gemm.start_up;
+  machine.start_up = gemm.start_up + library.start_up;
   machine.launch = context.launch;
-  machine.element = size_of(problem.dtype);
   return machine;
 }
 

@@ -194,6 +194,7 @@ AttentionLibrary read_attention_library(SourcedReader reader) {
 constexpr auto kStep = static_cast<std::int64_t>(kSideStep);
 constexpr Range<std::int64_t> kSides{kStep, static_cast<std::int64_t>(kLongestSide)};
 constexpr Range<std::int64_t> kAreas{1, std::int64_t{1} << 20};
+constexpr Range<std::int64_t> kInnerSteps{16, 4096};
 
 enum class Sides { kAny, kPowersOfTwo };
 constexpr std::array<NamedValue<Sides>, 2> kSideRules = {
@@ -265,6 +266,11 @@ GemmKernels read_kernels(SourcedReader reader) {
   kernels.clusters = reader.choice<Clusters>("clusters", kClusters);
   kernels.splits_inner = reader.flag("splits_inner");
   kernels.overlaps_tiles = reader.flag("overlaps_tiles");
+  kernels.hides_results = reader.optional_flag("hides_results").value_or(true);
+  kernels.inner_step = reader.optional_count("inner_step", kInnerSteps).value_or(0);
+  kernels.dense_rate = reader.optional_number("dense_rate", limits::kShare).value_or(1.0);
+  kernels.start_up =
+      reader.optional_quantity<Seconds>("start_up", limits::kLatency).value_or(Seconds{});
   if (reader.has("accumulators") && kernels.tiles.empty()) {
     reader.reader().error("accumulators", "leaves no tile; a tile needs one for each result");
   }
@@ -314,6 +320,9 @@ GemmLibrary read_gemm_library(SourcedReader reader) {
   library.dense = read_kernels(reader.mapping("dense"));
   if (std::optional<SourcedReader> blocks = reader.optional_mapping("block_scaled")) {
     library.block_scaled = read_kernels(std::move(*blocks));
+  }
+  if (std::optional<SourcedReader> four = reader.optional_mapping("four_bits")) {
+    library.four_bits = read_kernels(std::move(*four));
   }
   if (std::optional<SourcedReader> grouped = reader.optional_mapping("grouped")) {
     library.grouped = read_grouped(std::move(*grouped));
@@ -379,17 +388,25 @@ Architecture find_architecture(MappingReader& profile, std::string_view key,
                                std::vector<Provenance>& provenance) {
   const std::string name = profile.required_text(key);
   std::string kernels = name;
+  std::optional<GemmKernels> own;  // instead of those of the other architecture
   std::optional<ConfigNode> file =
       profile.has(key) ? load_named(name, profile, key, folder) : std::nullopt;
   if (file && file->find("kernels_of") != nullptr) {
     SourcedReader reader({*file, "", profile.diagnostics()}, sources, provenance);
     kernels = reader.text("kernels_of");
+    if (std::optional<SourcedReader> library = reader.optional_mapping("gemm_library")) {
+      own = read_kernels(library->mapping("four_bits"));
+      library->finish();
+    }
     reader.finish();
     file = load_named(kernels, reader.reader(), "kernels_of", folder);
   }
   Architecture architecture;
   if (file) {
     architecture = read_architecture(*file, sources, provenance, profile.diagnostics());
+  }
+  if (own) {
+    architecture.gemm.four_bits = std::move(own);
   }
   architecture.name = name;
   architecture.kernels = kernels;

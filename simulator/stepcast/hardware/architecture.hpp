@@ -111,6 +111,11 @@ struct GemmKernels {
   bool splits_inner = true;  // whether it has kernels that split the inner dimension
   // Whether a tile's loads start, and its results leave, beside its neighbours.
   bool overlaps_tiles = true;
+  bool hides_results = true;  // behind the products of the next tile, where tiles overlap
+  // Of the inner dimension that a step holds, whole steps of it; 0: what 128 bytes hold.
+  std::int64_t inner_step = 0;
+  Seconds start_up;         // besides that of other products
+  double dense_rate = 1.0;  // share of the rate of these kernels that the dense ones reach
 };
 
 // One persistent kernel for groups of products that all have more rows and columns than `above`.
@@ -135,6 +140,7 @@ struct RooflineTile {
 struct GemmLibrary {
   GemmKernels dense;
   std::optional<GemmKernels> block_scaled;  // of products with a scale for each block of operands
+  std::optional<GemmKernels> four_bits;     // of products in 4 bits
   // Of products in 16 bits, and in 8 with a scale a tensor, where there is a kernel apart.
   std::optional<GroupedKernel> grouped;
   std::optional<GroupedKernel> grouped_8bit;

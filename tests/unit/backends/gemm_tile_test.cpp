@@ -424,5 +424,27 @@ TEST_CASE("no tile of a library needs more accumulators than its part holds", "[
   }
 }
 
+// A step holds 768 of K, three times the bytes of the usual one; results hide behind nothing. The
+// start of 5 us for the launch, 3 us for the device and 2 us for these kernels.
+TEST_CASE("products in 4 bits of Blackwell Ultra run whole steps of 768", "[case]") {
+  DeviceSpec ultra = round_device("sm103");
+  ultra.matrix_rate[slot(Dtype::kFp4)] = FlopsPerCycle(24576);
+  ultra.kernels.gemm.epilogue_overlap = 0.5;
+  const auto of = [&](std::int64_t k, bool tuned) {
+    KernelContext context{ultra, kClock, ultra.compute_units, Seconds(5e-6), Detail::kTerms};
+    context.tuned = tuned;
+    return make_tile_gemm()->gemm({8192, 8192, k, 1, Dtype::kFp4}, context);
+  };
+  CHECK(of(64, false).duration == of(768, false).duration);
+  CHECK(of(769, false).duration > of(768, false).duration);
+  CHECK(of(1536, false).duration == of(769, false).duration);
+  CHECK(term(of(768, false), "prologue") == nearly(3000 * kNs));
+  CHECK(term(of(768, false), "start_up") == nearly(5000 * kNs));
+  // The dense kernels hold 256 of K in a step and hide a half of what they write.
+  CHECK(of(256, true).duration < of(256, false).duration);
+  CHECK(term(of(256, true), "start_up") == nearly(3000 * kNs));
+  CHECK(of(32768, true).duration == of(32768, false).duration);
+}
+
 }  // namespace
 }  // namespace stepcast::gemm_tile_test
