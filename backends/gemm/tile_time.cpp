@@ -304,14 +304,10 @@ KernelLibrary kernel_library(const DeviceSpec& device, Dtype dtype) {
                                 : library.dense);
 }
 
-std::optional<KernelLibrary> older_library(const DeviceSpec& device, Dtype dtype) {
+std::optional<KernelLibrary> dense_library(const DeviceSpec& device, Dtype dtype) {
   const GemmLibrary& library = device.architecture.gemm;
-  if (dtype != Dtype::kFp4 || !library.four_bits) {
-    return std::nullopt;
-  }
-  KernelLibrary older = library_of(library.dense);
-  older.matrix_share = library.four_bits->dense_rate;
-  return older;
+  const bool others = dtype == Dtype::kFp4 && library.four_bits.has_value();
+  return others ? std::optional(library_of(library.dense)) : std::nullopt;
 }
 
 namespace {
@@ -387,8 +383,7 @@ GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& librar
   machine.units = real(context.compute_units);
   machine.clock = context.clock;
   machine.peak_rate = peak;
-  machine.rate = library.loop_rate * library.matrix_share *
-                 (peak * efficiency * share_of(problem.alignment, gemm));
+  machine.rate = library.loop_rate * (peak * efficiency * share_of(problem.alignment, gemm));
   machine.cache_rate = library.loop_rate * (gemm.cache_rate * real(device.compute_units));
   machine.port_rate = library.loop_rate * gemm.port_rate;
   machine.local_rate = library.loop_rate * device.local_memory.bandwidth;

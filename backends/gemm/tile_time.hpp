@@ -53,16 +53,15 @@ struct KernelLibrary {
   // Of the cache, that holds rows until a persistent kernel of groups comes to the next columns;
   // nothing where the kernel is no such one.
   std::optional<double> cache_share;
-  double matrix_share = 1.0;  // of the rate of products alone
-  double loop_rate = 1.0;     // share of the rates of products and loads that its K loop keeps
-  double tile_cycles = 0.0;   // that each tile takes before its first product
+  double loop_rate = 1.0;    // share of the rates of products and loads that its K loop keeps
+  double tile_cycles = 0.0;  // that each tile takes before its first product
 };
 
 // The library that serves products of a format: block-scaled ones and those in 4 bits may have one
 // of their own. It looks at the tiles of `device`.
 KernelLibrary kernel_library(const DeviceSpec& device, Dtype dtype);
-// The dense kernels, where those of `dtype` are others that a tuned stack may pass over.
-std::optional<KernelLibrary> older_library(const DeviceSpec& device, Dtype dtype);
+// The dense kernels, where those of `dtype` are others that a library may pass over.
+std::optional<KernelLibrary> dense_library(const DeviceSpec& device, Dtype dtype);
 
 // For groups of products of a pass with a mean of `rows` x `cols` results, in one kernel.
 KernelLibrary grouped_library(const DeviceSpec& device, const GroupedGemm& op, double rows,

@@ -139,7 +139,6 @@ inline const std::vector<KeyValues>& software_keys() {
       {"quantize", implementation},
       {"fast_accumulation", {"forward", "all", "none"}},
       {"transposes_in_norm", flag},
-      {"weight_casts", {"every_micro_batch", "once_a_step"}},
       {"activation", implementation},
       {"activation_in_product", flag},
       {"row_gather", {"index", "product"}},

@@ -53,9 +53,9 @@ struct KernelContext {
   Detail detail = Detail::kDuration;
   Bytes cached{};  // of its operands, that the last-level cache still holds from what ran before
   Seconds captured{};  // that a collective takes longer, as it does in a captured graph
-  // Whether of the kernels that can run a product the fastest does, as a stack that is tuned picks
-  // it; otherwise the newest.
-  bool tuned = false;
+  // Whether of the kernels that can run a product the fastest does, as the libraries of training
+  // stacks pick it; otherwise the newest.
+  bool picks_kernel = false;
 };
 
 struct FabricContext {

@@ -268,7 +268,6 @@ GemmKernels read_kernels(SourcedReader reader) {
   kernels.overlaps_tiles = reader.flag("overlaps_tiles");
   kernels.hides_results = reader.optional_flag("hides_results").value_or(true);
   kernels.inner_step = reader.optional_count("inner_step", kInnerSteps).value_or(0);
-  kernels.dense_rate = reader.optional_number("dense_rate", limits::kShare).value_or(1.0);
   kernels.start_up =
       reader.optional_quantity<Seconds>("start_up", limits::kLatency).value_or(Seconds{});
   if (reader.has("accumulators") && kernels.tiles.empty()) {

@@ -115,7 +115,6 @@ struct GemmKernels {
   // Of the inner dimension that a step holds, whole steps of it; 0: what 128 bytes hold.
   std::int64_t inner_step = 0;
   Seconds start_up;         // besides that of other products
-  double dense_rate = 1.0;  // share of the rate of these kernels that the dense ones reach
 };
 
 // One persistent kernel for groups of products that all have more rows and columns than `above`.

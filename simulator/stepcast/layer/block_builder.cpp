@@ -420,15 +420,17 @@ BlockOps BlockBuilder::finish() {
 // them.
 //
 // Scaled products read x (forward), dy and the transposes of both (backward) in 8 or 4 bits; the
-// weight's copy is made once a micro-batch, with the optimizer's step (optimizer_step.hpp), or
-// where it is frozen perhaps once for good. The transposes are a second result of the same kernels;
-// those of x and dy are for the weight gradient.
+// weight's copy is made once a micro-batch, or where it is frozen perhaps once for good. The
+// transposes are a second result of the same kernels; those of x and dy are for the weight
+// gradient.
 void BlockBuilder::quantize(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
                             Dtype dtype, const Gradients& gradients) {
   if (!is_quantized(dtype)) {
     return;
   }
-  const MemoryBoundKind kind = quantize_kind(dtype);
+  const MemoryBoundKind kind = dtype == Dtype::kFp8Block ? MemoryBoundKind::kQuantizeBlock
+                               : dtype == Dtype::kFp4    ? MemoryBoundKind::kQuantizeFp4
+                                                         : MemoryBoundKind::kQuantize;
   const Implementation casts = context_.software.quantize;
   const auto quantised = [&](Direction direction, std::int64_t r, std::int64_t c) {
     add(direction, OpId::kQuantize, MemoryBound{kind, r, c, Bytes(2), direction, casts});
@@ -446,9 +448,7 @@ void BlockBuilder::quantize(OpId id, std::int64_t rows, std::int64_t outputs, st
     transpose_input(id, rows, inputs, dtype);
   }
   const FrozenWeights frozen = context_.software.frozen_weights;
-  if (gradients.weight && context_.casts_weights_once()) {
-    // The optimizer's step makes both layouts.
-  } else if (gradients.weight || frozen == FrozenWeights::kParameters) {
+  if (gradients.weight || frozen == FrozenWeights::kParameters) {
     quantised(Direction::kForward, outputs, inputs);
     transposed(Direction::kForward, outputs, inputs);
   } else if (gradients.input && frozen == FrozenWeights::kProductsOneLayout) {

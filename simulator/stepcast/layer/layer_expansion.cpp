@@ -332,17 +332,6 @@ void add_loss_chunk(const ExpansionContext& context, std::int64_t rows, bool fir
 
 }  // namespace
 
-MemoryBoundKind quantize_kind(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::kFp8Block:
-      return MemoryBoundKind::kQuantizeBlock;
-    case Dtype::kFp4:
-      return MemoryBoundKind::kQuantizeFp4;
-    default:
-      return MemoryBoundKind::kQuantize;
-  }
-}
-
 BlockOps expand_loss(const ExpansionContext& context) {
   BlockBuilder build(context);
   build.begin(Block::kHead);

@@ -37,11 +37,6 @@ struct ExpansionContext {
     const bool sharded = plan.zero == 3 && plan.shards() > 1;
     return software.autocast == Autocast::kUnsharded && !sharded;
   }
-  // Whether the weights' copies in the format of the products are made once a step.
-  [[nodiscard]] bool casts_weights_once() const {
-    return software.weight_casts == WeightCasts::kOnceAStep && plan.zero < 3 &&
-           is_quantized(training.dtype);
-  }
   // Of a value of the residual stream.
   [[nodiscard]] Bytes stream_element() const { return in_autocast() ? Bytes(4) : kSixteenBits; }
   // Of a gradient as it is reduced: under autocast as it is kept.
@@ -49,9 +44,6 @@ struct ExpansionContext {
     return in_autocast() ? software.states.gradient : software.gradient_reduce;
   }
 };
-
-// The kernel that makes operands of products in a format of 8 or 4 bits.
-MemoryBoundKind quantize_kind(Dtype dtype);
 
 struct BlockOps {
   OpList forward;

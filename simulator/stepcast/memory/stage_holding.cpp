@@ -237,12 +237,6 @@ Bytes dummy_gradients(const ExpansionContext& context, const BuiltStage& stage) 
   return elements * context.software.memory.dummy_gradients;
 }
 
-// The copies of a stage's weights in 8 or 4 bits, in both layouts, where they stay for a step.
-Bytes kept_weight_casts(const ExpansionContext& context, const BuiltStage& stage) {
-  const double elements = stage.parameters.layers.trained().total();
-  return context.casts_weights_once() ? 2.0 * elements * size_of(context.training.dtype) : Bytes{};
-}
-
 // Of a rank, at so many bytes for each parameter that is trained, for each that is frozen, and for
 // each of those that lies in fewer than 16 bits.
 struct ParameterBytes {
@@ -381,7 +375,7 @@ StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& st
   holding.parameters = trained;
   holding.gradients = max(holding.states.gradients, holding.budget.full_gradients) +
                       trained * context.software.memory.gradient_copy;
-  holding.copies = stacked_copies(parameters, context) + kept_weight_casts(context, stage);
+  holding.copies = stacked_copies(parameters, context);
   holding.first_layers = first_layers(context, stage);
   holding.dummy_gradients = dummy_gradients(context, stage);
   holding.replica_buckets = replica_buckets(context, trained);

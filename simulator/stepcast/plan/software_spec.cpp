@@ -95,7 +95,6 @@ void kernel_settings(Settings& software) {
   software.choice("quantize", &SoftwareSpec::quantize);
   software.choice("fast_accumulation", &SoftwareSpec::fast_accumulation);
   software.flag("transposes_in_norm", &SoftwareSpec::transposes_in_norm);
-  software.choice("weight_casts", &SoftwareSpec::weight_casts);
   software.choice("activation", &SoftwareSpec::activation);
   software.flag("activation_in_product", &SoftwareSpec::activation_in_product);
   software.choice("expert_bias", &SoftwareSpec::expert_bias);

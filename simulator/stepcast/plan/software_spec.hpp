@@ -77,13 +77,6 @@ enum class GradientBuckets { kLayers, kByRanks };
 template <>
 inline constexpr std::array<std::string_view, 2> kNamesOf<GradientBuckets> = {"layers", "by_ranks"};
 
-// The copies of the weights in 8 or 4 bits are made for each forward, or in the first one of a step
-// and kept for the others (Transformer Engine, is_first_microbatch).
-enum class WeightCasts { kEveryMicroBatch, kOnceAStep };
-template <>
-inline constexpr std::array<std::string_view, 2> kNamesOf<WeightCasts> = {"every_micro_batch",
-                                                                          "once_a_step"};
-
 enum class CudaGraphScope { kWhole, kWithoutExperts };
 template <>
 inline constexpr std::array<std::string_view, 2> kNamesOf<CudaGraphScope> = {"whole",
@@ -385,8 +378,6 @@ struct SoftwareSpec {
   // (MixOrderReductionGrid), which also writes the transposed 8-bit inputs of the products behind
   // attention's norm, a byte at a time.
   bool transposes_in_norm = false;
-  // When weights are made 8 or 4 bits, unless FSDP frees them.
-  WeightCasts weight_casts = WeightCasts::kEveryMicroBatch;
   Implementation activation = Implementation::kFused;
   // SwiGLU and its backward run in the epilogues of the experts' products: what those read and
   // write besides takes its time there, and no kernel is its own.

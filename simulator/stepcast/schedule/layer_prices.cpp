@@ -413,7 +413,7 @@ KernelContext kernel_context(const StepContext& context, Detail detail) {
   const Seconds launch =
       context.expansion.software.cuda_graph ? device.graph_launch_latency : device.launch_latency;
   KernelContext kernel{device, context.clock, device.compute_units, launch, detail};
-  kernel.tuned = context.expansion.software.stack == Stack::kTuned;
+  kernel.picks_kernel = true;
   kernel.captured = context.expansion.software.cuda_graph ? device.collectives.captured : Seconds{};
   return kernel;
 }

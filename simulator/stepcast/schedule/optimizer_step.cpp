@@ -208,25 +208,6 @@ void add_passes_before_reduction(const ExpansionContext& context, std::int64_t l
   ops.push_back(pass_over(OpId::kGradientCheck, MemoryBoundKind::kCopy, local / 2, gradient));
 }
 
-// The copies of all trained weights of the rank in the format of the products, in both layouts.
-// Norms and the ends of a model, which are not copied, are counted with them: a few per cent.
-void add_weight_casts(const ExpansionContext& context, double local, OpList& ops) {
-  if (!context.casts_weights_once()) {
-    return;
-  }
-  const Dtype dtype = context.training.dtype;
-  const std::int64_t columns = context.model.hidden;
-  const auto rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(local) / columns);
-  const auto pass = [&](OpId id, MemoryBoundKind kind, Bytes element) {
-    ops.push_back(
-        {id,
-         MemoryBound{kind, rows, columns, element, Direction::kForward, context.software.quantize},
-         Block::kOptimizer});
-  };
-  pass(OpId::kQuantize, quantize_kind(dtype), kSixteenBits);
-  pass(OpId::kQuantizeTranspose, MemoryBoundKind::kTranspose, size_of(dtype));
-}
-
 // Of the parameters that are updated one by one.
 LocalParameters without_matrices(LocalParameters parameters, const OptimizerSpec& optimizer,
                                  const WeightMatrices& matrices) {
@@ -302,21 +283,16 @@ UpdateOps optimizer_ops(const ExpansionContext& context, const HeldWeights& held
     add_passes_beside_update(context, count, local, ops);
   }
   const OpList sent = updated_parameters_sent(context, trained, shard);
-  OpList casts;
-  add_weight_casts(context, trained.total(), casts);
   UpdateOps update;
   if (optimizer.kind() != OptimizerKind::kMuon) {
     ops.insert(ops.end(), sent.begin(), sent.end());
-    ops.insert(ops.end(), casts.begin(), casts.end());
     update.push_back({std::move(ops), 1});
     return update;
   }
   update.push_back({std::move(ops), 1});
   add_muon_step(context, held.matrices, update);
-  for (const OpList& last : {sent, casts}) {
-    if (!last.empty()) {
-      update.push_back({last, 1});
-    }
+  if (!sent.empty()) {
+    update.push_back({sent, 1});
   }
   return update;
 }

@@ -427,12 +427,13 @@ TEST_CASE("no tile of a library needs more accumulators than its part holds", "[
 // A step holds 768 of K, three times the bytes of the usual one; results hide behind nothing. The
 // start of 5 us for the launch, 3 us for the device and 2 us for these kernels.
 TEST_CASE("products in 4 bits of Blackwell Ultra run whole steps of 768", "[case]") {
-  DeviceSpec ultra = round_device("sm103");
+  DeviceSpec ultra = round_device("sm100");
+  ultra.architecture = test::shipped_gpu("b300").architecture;
   ultra.matrix_rate[slot(Dtype::kFp4)] = FlopsPerCycle(24576);
   ultra.kernels.gemm.epilogue_overlap = 0.5;
-  const auto of = [&](std::int64_t k, bool tuned) {
+  const auto of = [&](std::int64_t k, bool picks) {
     KernelContext context{ultra, kClock, ultra.compute_units, Seconds(5e-6), Detail::kTerms};
-    context.tuned = tuned;
+    context.picks_kernel = picks;
     return make_tile_gemm()->gemm({8192, 8192, k, 1, Dtype::kFp4}, context);
   };
   CHECK(of(64, false).duration == of(768, false).duration);

@@ -344,24 +344,6 @@ TEST_CASE("fp8 products quantise their operands, and the output matrix stays in 
   CHECK(works_of<Gemm>(expand_loss(sample.context()).forward)[0].dtype == Dtype::kBf16);
 }
 
-TEST_CASE("weights that are cast once a step are not cast in a micro-batch, unless FSDP frees them",
-          "[unit]") {
-  Sample sample = test::dense_sample();
-  sample.training.dtype = Dtype::kFp8;
-  sample.software.weight_casts = WeightCasts::kOnceAStep;
-  const auto casts = [&sample] {
-    std::size_t found = 0;
-    for (const MemoryBound& op :
-         works_of<MemoryBound>(expand_layer(sample.context(), {}).forward)) {
-      found += op.kind == MemoryBoundKind::kQuantize ? 1U : 0U;
-    }
-    return found;
-  };
-  CHECK(casts() == 4);  // inputs of qkv, o, gate_up and down
-  sample.plan.zero = 3;
-  CHECK(casts() == 8);
-}
-
 TEST_CASE("compiled 8-bit products cast in compiled passes, those behind a norm byte by byte",
           "[unit]") {
   Sample sample = test::dense_sample();

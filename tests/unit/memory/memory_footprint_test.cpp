@@ -56,21 +56,6 @@ TEST_CASE("a sharded fp32 parameter is its own master copy", "[unit]") {
   CHECK(memory.optimizer == Bytes(8e9));  // two moments
 }
 
-TEST_CASE("copies of weights in 8 bits that stay for a step take 2 bytes a weight of the layers",
-          "[unit]") {
-  Sample sample = test::dense_sample();
-  sample.training.dtype = Dtype::kFp8;
-  const auto copies = [&sample] {
-    const BuiltStage stage = StageBuilder().stage(sample.context(), 0);
-    return std::pair(stage_holding(sample.context(), stage).copies.value(),
-                     stage.parameters.layers.trained().total());
-  };
-  const double before = copies().first;
-  sample.software.weight_casts = WeightCasts::kOnceAStep;
-  const auto [after, weights] = copies();
-  CHECK(after - before == nearly(2.0 * weights));
-}
-
 // 1024 tokens, 32,000 logits each.
 TEST_CASE("a loss over a divided vocabulary holds at least what its written-out form does",
           "[unit]") {

@@ -297,24 +297,6 @@ TEST_CASE("clipping moves 18 bytes of a rank's share and 4 of each of its gradie
   CHECK(moved.value() == Approx(18.0 * parameters / 4.0 + 4.0 * parameters).epsilon(1e-4));
 }
 
-TEST_CASE("weights are cast once a step into both layouts where software keeps the copies",
-          "[unit]") {
-  Sample sample = sharded(1, 4);
-  sample.training.dtype = Dtype::kFp8;
-  CHECK(update_of(sample).size() == 1);
-  sample.software.weight_casts = WeightCasts::kOnceAStep;
-  double cast = 0.0;
-  double turned = 0.0;
-  for (const Op& op : update_of(sample)) {
-    const auto& pass = std::get<MemoryBound>(op.work);
-    const double elements = static_cast<double>(pass.rows) * static_cast<double>(pass.cols);
-    cast += op.id == OpId::kQuantize ? elements : 0.0;
-    turned += op.id == OpId::kQuantizeTranspose ? elements : 0.0;
-  }
-  CHECK(cast == Approx(parameters_of(sample)).epsilon(1e-4));
-  CHECK(turned == cast);
-}
-
 TEST_CASE("scaling by the norm moves 12 bytes of a rank's share", "[unit]") {
   Sample sample = sharded(3, 4);
   sample.software.states.gradient = Bytes(4);

@@ -66,8 +66,8 @@ TEST_CASE("NCCL under PyTorch on four H200 is predicted, but for single disturbe
           "[validation]") {
   std::map<std::string, std::vector<ValidationRow>> curves;
   for (const ValidationRow& row : shipped("h200/collectives.jsonl")) {
-    const std::string curve = row.group.substr(0, row.group.find(" below"));
-    curves[curve].push_back(row);
+    const std::size_t end = std::min(row.group.find(" below"), row.group.find(" bound"));
+    curves[row.group.substr(0, end)].push_back(row);
   }
   std::vector<double> large;
   std::vector<double> small;
