@@ -39,11 +39,11 @@ namespace {
 
 constexpr double kLeastEffect = 0.1;
 
-// Shares of 300 draws as they were measured first. A run may fall below by three standard
+// Shares of 250 and more draws as they were measured. A run may fall below by three standard
 // deviations of as many draws as it has.
 constexpr double kFirstOfFour = 0.88;
 constexpr double kThreeOfRate = 0.88;
-constexpr double kSizeOfFour = 0.98;
+constexpr double kSizeOfFour = 0.96;
 
 bool is_kept(int found, int asked, double measured) {
   constexpr double kDeviations = 3.0;

@@ -376,6 +376,9 @@ TEST_CASE("between nodes no size takes much longer than one a little smaller", "
     const ClusterSpec real = cluster_of(test::shipped_gpu(gpu), 128);
     for (const Kind op : {Kind::kAllGather, Kind::kReduceScatter}) {
       for (const std::int64_t nodes : {2, 8, 32, 128}) {
+        if (nodes * real.gpus_per_node <= real.domain_size()) {
+          continue;
+        }
         double before = 1e9;
         for (double bytes = 1e5; bytes < 1e11; bytes *= 1.3) {
           const double now =

@@ -85,7 +85,8 @@ TEST_CASE("a pipeline hides what it reduces once behind one micro-batch's passes
     const Seconds of_one = (1.0 / 16.0) * (step.step - exposed);
     INFO(vpp);
     CHECK(exposed > 0.5 * all);
-    CHECK((exposed + of_one) / all > 0.999);
+    // Of a second chunk the first layer is gathered behind the first chunk besides.
+    CHECK((exposed + of_one) / all > (vpp == 1 ? 0.999 : 0.95));
   }
 }
 
