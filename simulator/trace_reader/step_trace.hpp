@@ -48,8 +48,9 @@ struct StepTrace {
 bool is_step_trace(const std::filesystem::path& file);
 
 // Of a trace with several marked steps the steady one (measured_step.hpp says which), of a database
-// with one that one, of another all. Others ran before it where its mark says so: without marks it follows a pause. Throws
-// ConfigError for what is no such trace, is damaged, or holds no span of a device.
+// with one that one, of another all. Others ran before it where its mark says so: without marks it
+// follows a pause. Throws ConfigError for what is no such trace, is damaged, or holds no span of a
+// device.
 StepTrace read_step_trace(const std::filesystem::path& file);
 
 // Adds what begins at `start`, no earlier than all before it.
