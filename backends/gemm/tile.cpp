@@ -69,12 +69,12 @@ OpCost priced(const GemmProblem& problem, const KernelLibrary& library,
 // By the kernels of the format, or by others if the stack's library picks those where they are
 // faster.
 OpCost priced_by_choice(const GemmProblem& problem, Dtype dtype, const KernelContext& context) {
-  const OpCost newest = priced(problem, kernel_library(context.device, dtype), context);
+  OpCost newest = priced(problem, kernel_library(context.device, dtype), context);
   const std::optional<KernelLibrary> dense = dense_library(context.device, dtype);
   if (!context.picks_kernel || !dense) {
     return newest;
   }
-  const OpCost other = priced(problem, *dense, context);
+  OpCost other = priced(problem, *dense, context);
   return other.duration < newest.duration ? other : newest;
 }
 

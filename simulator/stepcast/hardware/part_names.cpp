@@ -33,7 +33,7 @@ bool has_digit(std::string_view word) { return std::ranges::any_of(word, ascii::
 std::string without_count(const std::string& word, const Words& before) {
   const std::size_t first = std::min(word.find_first_not_of("0123456789"), word.size());
   if (first > 0 && word.substr(first).starts_with('x')) {
-    const std::string rest = word.substr(first + 1);
+    std::string rest = word.substr(first + 1);
     if (has_digit(rest) && (before.empty() || !is_number(rest) || word.starts_with("0x"))) {
       return rest;
     }
@@ -43,8 +43,12 @@ std::string without_count(const std::string& word, const Words& before) {
   return counts && has_digit(word.substr(0, last)) ? word.substr(0, last) : word;
 }
 
-// Whether words end as "6000 x" does, behind which a number says how many there are.
-bool awaits_count(const Words& words) { return words.size() > 1 && words.back() == "x"; }
+// Whether a word and the last one before it say how many there are: "8 x" in front of a name, or
+// "x 8" behind it.
+bool counts_with_last(const std::string& word, const Words& before) {
+  const bool in_front = word == "x" && before.size() == 1 && is_number(before.front());
+  return in_front || (is_number(word) && before.size() > 1 && before.back() == "x");
+}
 
 // "80 GB" is one word, and so is "sm_90". "8 x H100" and "RTX PRO 6000 x 8" say how many.
 Words words_of_name(std::string_view text) {
@@ -53,9 +57,7 @@ Words words_of_name(std::string_view text) {
   const auto end_word = [&] {
     if (word == "gb" && !words.empty() && ascii::is_digit(words.back().back())) {
       words.back() += word;
-    } else if (word == "x" && words.size() == 1 && is_number(words.front())) {
-      words.pop_back();
-    } else if (is_number(word) && awaits_count(words)) {
+    } else if (counts_with_last(word, words)) {
       words.pop_back();
     } else if (!word.empty()) {
       words.push_back(without_count(word, words));

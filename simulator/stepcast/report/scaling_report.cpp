@@ -206,10 +206,10 @@ std::string to_csv(const ScalingCurve& curve) {
   constexpr std::string_view kOfSize = "nodes global_batch_size";
   constexpr std::string_view kOfRate =
       "feasible tokens_per_second_per_gpu step_time_s " STEPCAST_INTERVAL_COLUMNS;
-  using AllColumns = Columns<Projection>;
-  std::string text = "gpus," + AllColumns::csv_titles(kOfSize) + "," +
-                     AllColumns::csv_titles(kOfRate) + "," + AllColumns::csv_titles(kPlanColumns) +
-                     ",reasons,cause,share\n";
+  using ProjectionColumns = Columns<Projection>;
+  std::string text = "gpus," + ProjectionColumns::csv_titles(kOfSize) + "," +
+                     ProjectionColumns::csv_titles(kOfRate) + "," +
+                     ProjectionColumns::csv_titles(kPlanColumns) + ",reasons,cause,share\n";
   for (const ScaledSize& size : curve.sizes) {
     const Projection& p = size.projection;
     const std::string cells =
