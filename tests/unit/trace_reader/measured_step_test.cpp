@@ -121,7 +121,7 @@ TEST_CASE("The calls of a step are the same in whatever order a trace has its ro
       step_mark(4, 0, 100), launch(1, 10),  kernel("a", 1, 20, 10),  step_mark(5, 100, 100),
       launch(2, 110),       launch(3, 130), kernel("b", 2, 120, 20), kernel("c", 3, 150, 30)};
   for (std::size_t first = 0; first < rows.size(); ++first) {
-    std::ranges::rotate(rows, rows.begin() + 1);
+    std::rotate(rows.begin(), rows.begin() + 1, rows.end());
     CAPTURE(rows.front());
     std::string text;
     for (const std::string& row : rows) {

@@ -148,7 +148,7 @@ TEST_CASE("The calls of a step are the same in whatever order an export has its 
                                    kernel_row(250, 260, 0, 2, 1),
                                    kernel_row(300, 340, 0, 3, 1)};
   for (std::size_t first = 0; first < rows.size(); ++first) {
-    std::ranges::rotate(rows, rows.begin() + 1);
+    std::rotate(rows.begin(), rows.begin() + 1, rows.end());
     CAPTURE(rows.front());
     std::string statements = kTexts + kKernels + kLaunches + kRanges;
     for (const std::string& row : rows) {
