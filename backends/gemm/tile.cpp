@@ -66,11 +66,12 @@ OpCost priced(const GemmProblem& problem, const KernelLibrary& library,
   return cost;
 }
 
-// By the kernels of the format, or by others if the stack's library picks those where they are
-// faster.
-OpCost priced_by_choice(const GemmProblem& problem, Dtype dtype, const KernelContext& context) {
-  OpCost newest = priced(problem, kernel_library(context.device, dtype), context);
-  const std::optional<KernelLibrary> dense = dense_library(context.device, dtype);
+// By the kernels of the format, or by the dense ones if the stack's library picks those where they
+// are faster.
+OpCost priced_by_choice(const GemmProblem& problem, const KernelLibrary& library,
+                        const KernelContext& context) {
+  OpCost newest = priced(problem, library, context);
+  const std::optional<KernelLibrary> dense = dense_library(context.device, problem.dtype);
   if (!context.picks_kernel || !dense) {
     return newest;
   }
@@ -138,7 +139,7 @@ OpCost priced_sequentially(const GroupedGemm& op, const KernelContext& context) 
   const KernelLibrary library = kernel_library(context.device, op.dtype);
   OpCost sum;
   const auto add = [&](std::int64_t rows, double times) {
-    const OpCost one = priced(problem_of(group_product(op, rows)), library, context);
+    const OpCost one = priced_by_choice(problem_of(group_product(op, rows)), library, context);
     sum.bound = one.bound;
     sum.tiling = one.tiling;
     sum.duration += times * one.duration;
@@ -166,7 +167,7 @@ class TileGemm final : public GemmModel {
   [[nodiscard]] OpCost gemm(const Gemm& op, const KernelContext& context) const override {
     GemmProblem problem = problem_of(op);
     leave_in_cache(op, context.cached, problem);
-    return priced_by_choice(problem, op.dtype, context);
+    return priced_by_choice(problem, kernel_library(context.device, op.dtype), context);
   }
 
   [[nodiscard]] OpCost grouped_gemm(const GroupedGemm& op,
@@ -180,7 +181,7 @@ class TileGemm final : public GemmModel {
       problem.compulsory +=
           read_again(problem, library.tiles.front(), *library.cache_share, context);
     }
-    return priced(problem, library, context);
+    return priced_by_choice(problem, library, context);
   }
 };
 

@@ -23,8 +23,8 @@ std::string to_json_lines(const std::vector<RecordLine>& records);
 // A profiler's trace of a step beside what the simulator says about it: one row a category. Which
 // step a trace is of follows from its file name, which is the `case` of a line in steps.jsonl
 // beside it or one folder up, or from an experiment that the caller gives. One row that is skipped
-// with its reason: a trace of another GPU, or a database that marks no step. Throws ConfigError for a
-// trace that cannot be read or whose step is not known.
+// with its reason: a trace of another GPU, or a database that marks no step. Throws ConfigError for
+// a trace that cannot be read or whose step is not known.
 std::vector<ValidationRow> trace_rows(const std::filesystem::path& file,
                                       const std::optional<Experiment>& experiment,
                                       ProfileCache& profiles, const CostModel& cost);

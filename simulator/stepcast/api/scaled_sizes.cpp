@@ -56,9 +56,6 @@ bool states_size(const ConfigNode& root) {
          });
 }
 
-// The place under which problems with a number of GPUs are told first.
-std::string size_place(std::int64_t gpus) { return "gpus " + std::to_string(gpus); }
-
 ExperimentTree with_settings(ExperimentTree tree, const KeySettings& settings,
                              const std::string& place) {
   for (const auto& [key, value] : settings) {
@@ -68,8 +65,7 @@ ExperimentTree with_settings(ExperimentTree tree, const KeySettings& settings,
 }
 
 ExperimentTree with_size(const ExperimentTree& tree, std::int64_t gpus) {
-  return with_settings(tree, {{"cluster.nodes", "null"}, {"cluster.gpus", std::to_string(gpus)}},
-                       size_place(gpus));
+  return with_settings(tree, gpus_alone(gpus), size_place(gpus));
 }
 
 // Throws ConfigError with what is wrong at either end of the curve, each problem told under the

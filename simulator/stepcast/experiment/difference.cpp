@@ -7,6 +7,7 @@
 
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/base/sum.hpp"
+#include "stepcast/experiment/step_keys.hpp"
 #include "stepcast/operator_lines/op_text.hpp"
 
 namespace stepcast {
@@ -52,14 +53,9 @@ TokenTimes token_times(const Explanation& e) {
     add(kind, of_kind);
   }
   add("other computation", left);
-  add("slowed by communication", time.contention);
-  for (const Axis axis :
-       {Axis::kTensor, Axis::kExpert, Axis::kContext, Axis::kData, Axis::kPipeline}) {
-    add(std::string(name(axis)) + " communication", time.exposed[slot(axis)]);
+  for (const auto& [key, spent] : keys_beside_computation(time)) {
+    add(key, spent);
   }
-  add("pipeline bubble", time.bubble);
-  add("optimizer", time.optimizer);
-  add("host", time.host);
   for (const ExplainedOp& entry : e.operators) {
     times.operators[std::string(name(entry.counted.op.id))] += scale(entry.total());
   }

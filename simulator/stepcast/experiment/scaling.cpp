@@ -8,6 +8,7 @@
 
 #include "stepcast/base/each_of.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/experiment/step_keys.hpp"
 
 namespace stepcast {
 namespace {
@@ -91,14 +92,9 @@ std::vector<ScalingPart> by_key(const Projection& p) {
     keys.push_back({std::move(cause), spent.value() * of_second});
   };
   add("computation", time.compute);
-  add("slowed by communication", time.contention);
-  for (const Axis axis :
-       {Axis::kTensor, Axis::kExpert, Axis::kContext, Axis::kData, Axis::kPipeline}) {
-    add(std::string(name(axis)) + " communication", time.exposed[slot(axis)]);
+  for (auto& [key, spent] : keys_beside_computation(time)) {
+    add(std::move(key), spent);
   }
-  add("pipeline bubble", time.bubble);
-  add("optimizer", time.optimizer);
-  add("host", time.host);
   return keys;
 }
 
@@ -109,12 +105,18 @@ bool shares_all(const Experiment& experiment) {
   return plan.fsdp && *plan.fsdp * plan.tp * plan.pp == experiment.cluster.gpus();
 }
 
+KeySettings gpus_alone(std::int64_t gpus) {
+  return {{"cluster.nodes", "null"}, {"cluster.gpus", std::to_string(gpus)}};
+}
+
+std::string size_place(std::int64_t gpus) { return "gpus " + std::to_string(gpus); }
+
 KeySettings size_at(const Experiment& base, std::int64_t gpus, Scaling scaling) {
-  KeySettings settings = {{"cluster.nodes", "null"}, {"cluster.gpus", std::to_string(gpus)}};
+  KeySettings settings = gpus_alone(gpus);
   if (scaling == Scaling::kWeak) {
     const std::int64_t sequences = base.training.global_batch_size * gpus;
     if (sequences % base.cluster.gpus() != 0) {
-      throw ConfigError({"gpus " + std::to_string(gpus), 0, 0},
+      throw ConfigError({size_place(gpus), 0, 0},
                         "a batch of " + std::to_string(base.training.global_batch_size) +
                             " sequences on " + std::to_string(base.cluster.gpus()) +
                             " GPUs is no whole number of them on " + std::to_string(gpus) +

@@ -28,6 +28,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "stepcast/base/error.hpp"
@@ -49,9 +50,15 @@ struct Growth {
 // Whether plan.fsdp is given and has all of the GPUs share one copy of the parameters.
 bool shares_all(const Experiment& experiment);
 
+// The settings that give a run so many GPUs, and the place under which what is wrong with them is
+// told: "gpus 96".
+KeySettings gpus_alone(std::int64_t gpus);
+std::string size_place(std::int64_t gpus);
+
 // What makes `base` run on `gpus` GPUs, as --set takes it: the batch of weak scaling grows as they
 // do, and the ranks that share one copy of the parameters where these grow; other degrees stay.
-// Throws ConfigError, told under "gpus 96", where a batch would be no whole number of sequences.
+// Throws ConfigError, told under its size_place, where a batch would be no whole number of
+// sequences.
 KeySettings settings_at(const Experiment& base, std::int64_t gpus, const Growth& growth);
 // Of these the ones that are no degree of the plan.
 KeySettings size_at(const Experiment& base, std::int64_t gpus, Scaling scaling);

@@ -114,7 +114,7 @@ struct GemmKernels {
   bool hides_results = true;  // behind the products of the next tile, where tiles overlap
   // Of the inner dimension that a step holds, whole steps of it; 0: what 128 bytes hold.
   std::int64_t inner_step = 0;
-  Seconds start_up;         // besides that of other products
+  Seconds start_up;  // besides that of other products
 };
 
 // One persistent kernel for groups of products that all have more rows and columns than `above`.

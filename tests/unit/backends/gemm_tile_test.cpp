@@ -445,6 +445,13 @@ TEST_CASE("products in 4 bits of Blackwell Ultra run whole steps of 768", "[case
   CHECK(of(256, true).duration < of(256, false).duration);
   CHECK(term(of(256, true), "start_up") == nearly(3000 * kNs));
   CHECK(of(32768, true).duration <= of(32768, false).duration);
+  // Groups of products have the same choice.
+  const auto groups = [&](bool picks) {
+    KernelContext context{ultra, kClock, ultra.compute_units, Seconds(5e-6), Detail::kTerms};
+    context.picks_kernel = picks;
+    return make_tile_gemm()->grouped_gemm({8, 8192, 1024, 256, Dtype::kFp4}, context);
+  };
+  CHECK(groups(true).duration < groups(false).duration);
 }
 
 }  // namespace
