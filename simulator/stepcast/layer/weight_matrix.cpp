@@ -71,17 +71,9 @@ double elements_of(const Owners& owners, const WeightMatrices& matrices) {
 // Whether software keeps matrices of this group as one, and its optimizer sees them so.
 bool stacks(StackedMatrix stacked, const TrainingRecipe& training, const SoftwareSpec& software) {
   const auto* muon = std::get_if<MuonSpec>(&training.optimizer.rule);
-  switch (stacked) {
-    case StackedMatrix::kQkv:
-      return software.fused_qkv && (muon == nullptr || muon->qkv == QkvMatrices::kJoint);
-    case StackedMatrix::kGateUp:
-      return software.fused_gate_up;
-    case StackedMatrix::kKvDown:
-      return software.mla_k_rope == RopeKeyProduct::kKvDown;
-    case StackedMatrix::kNone:
-      break;
-  }
-  return false;
+  const bool apart =
+      stacked == StackedMatrix::kQkv && muon != nullptr && muon->qkv != QkvMatrices::kJoint;
+  return is_stacked(stacked, software) && !apart;
 }
 
 WeightMatrix matrix_of(const ParameterTensor& tensor, const ParallelPlan& plan) {
@@ -107,6 +99,20 @@ void add_one(const WeightMatrix& matrix, WeightMatrices& to) {
 }
 
 }  // namespace
+
+bool is_stacked(StackedMatrix stacked, const SoftwareSpec& software) {
+  switch (stacked) {
+    case StackedMatrix::kQkv:
+      return software.fused_qkv;
+    case StackedMatrix::kGateUp:
+      return software.fused_gate_up;
+    case StackedMatrix::kKvDown:
+      return software.mla_k_rope == RopeKeyProduct::kKvDown;
+    case StackedMatrix::kNone:
+      break;
+  }
+  return false;
+}
 
 double WeightMatrix::elements() const { return real(inputs) * real(outputs) / real(parts); }
 

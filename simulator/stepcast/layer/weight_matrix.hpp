@@ -53,6 +53,9 @@ std::optional<MuonSharding> matrix_sharding(const MuonSpec& muon, const Parallel
 // Whether the optimizer asks for the shapes of matrices.
 bool updates_matrices(const OptimizerSpec& optimizer);
 
+// Whether software keeps matrices of this group as one parameter.
+bool is_stacked(StackedMatrix stacked, const SoftwareSpec& software);
+
 // The trained matrices among `parameters`, as one rank holds them; none for an optimizer that does
 // not ask.
 WeightMatrices weight_matrices(const ParameterList& parameters, const ParallelPlan& plan,

@@ -140,6 +140,7 @@ void step_settings(Settings& software) {
   software.choice("pipeline_transfers", &SoftwareSpec::pipeline_transfers);
   software.flag("overlap_grad_reduce", &SoftwareSpec::overlap_grad_reduce);
   software.flag("zero_broadcasts", &SoftwareSpec::zero_broadcasts);
+  software.flag("zero_all_reduces", &SoftwareSpec::zero_all_reduces);
   software.flag("overlap_param_gather", &SoftwareSpec::overlap_param_gather);
   software.choice("fsdp_overlap", &SoftwareSpec::fsdp_overlap);
   software.flag("shared_expert_overlap", &SoftwareSpec::shared_expert_overlap);

@@ -71,11 +71,13 @@ inline constexpr std::array<std::string_view, 7> kNamesOf<FrameworkFamily> = {
     "other", "megatron", "nemo", "torchtitan", "transformers", "deepspeed", "maxtext"};
 
 // How many gradients are reduced, and parameters gathered, in one call once a step: those of a
-// layer, or as Megatron does it, max(40 million, 1 million for each rank of data and context
-// parallelism) parameters (megatron/training/training.py).
-enum class GradientBuckets { kLayers, kByRanks };
+// layer; as Megatron does it, max(40 million, 1 million for each rank of data and context
+// parallelism) parameters (megatron/training/training.py); or 25 MiB of whole tensors as
+// DistributedDataParallel does it (bucket_cap_mb of torch/nn/parallel/distributed.py).
+enum class GradientBuckets { kLayers, kByRanks, kDdp };
 template <>
-inline constexpr std::array<std::string_view, 2> kNamesOf<GradientBuckets> = {"layers", "by_ranks"};
+inline constexpr std::array<std::string_view, 3> kNamesOf<GradientBuckets> = {"layers", "by_ranks",
+                                                                              "ddp"};
 
 enum class CudaGraphScope { kWhole, kWithoutExperts };
 template <>
@@ -432,9 +434,12 @@ struct SoftwareSpec {
 
   PipelineTransfers pipeline_transfers = PipelineTransfers::kFree;
 
-  bool overlap_grad_reduce = true;   // gradients are reduced while backward goes on
-  bool zero_broadcasts = false;      // ZeRO 1 and 2: updated parameters are not gathered but
-                                     // broadcast by one rank after the other
+  bool overlap_grad_reduce = true;  // gradients are reduced while backward goes on
+  bool zero_broadcasts = false;     // ZeRO 1 and 2: updated parameters are not gathered but
+                                    // broadcast by one rank after the other
+  // ZeRO 1: gradients are all-reduced whole, in one call after backward, before each rank updates
+  // its own part; the host copies each rank's part of each tensor out of the gathered buffer.
+  bool zero_all_reduces = false;
   bool overlap_param_gather = true;  // updated parameters are gathered while forward goes on
   FsdpOverlap fsdp_overlap = FsdpOverlap::kAll;
   bool shared_expert_overlap = false;  // the shared expert runs beside the exchange

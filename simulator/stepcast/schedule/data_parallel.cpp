@@ -2,9 +2,11 @@
 #include "stepcast/schedule/data_parallel.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
+#include "stepcast/layer/local_tensors.hpp"
 #include "stepcast/pipeline/pipeline_stages.hpp"
 
 namespace stepcast {
@@ -16,15 +18,37 @@ namespace {
 struct BucketSize {
   double parameters = 0.0;
   double layers = 1.0;
+  double least = 1.0;  // of a layer
 
   // Layers of so many parameters each that travel in one call.
   [[nodiscard]] double layers_in_one(double of_layer) const {
-    return of_layer > 0.0 ? std::clamp(parameters / of_layer, 1.0, layers) : 1.0;
+    return of_layer > 0.0 ? std::clamp(parameters / of_layer, least, layers) : 1.0;
   }
 };
 
-BucketSize bucket_size(const ExpansionContext& context) {
+bool all_reduces_whole(const ParallelPlan& plan, const SoftwareSpec& software) {
+  return software.zero_all_reduces && plan.zero == 1;
+}
+
+BucketSize ddp_bucket(const ExpansionContext& context, std::optional<LayerKind> kind) {
+  constexpr Bytes kLeast{25.0 * 1024 * 1024};
+  const double least = kLeast / context.software.states.parameter;
+  const double layers = real(context.model.layers);
+  if (!kind) {
+    return {least, layers};
+  }
+  const std::vector<double> tensors = local_tensors(context, *kind);
+  return tensors.empty() ? BucketSize{} : BucketSize{mean_ddp_bucket(tensors, least), layers, 0.0};
+}
+
+BucketSize bucket_size(const ExpansionContext& context, std::optional<LayerKind> kind) {
   const ParallelPlan& plan = context.plan;
+  if (all_reduces_whole(plan, context.software)) {
+    return {std::numeric_limits<double>::infinity(), real(context.model.layers)};
+  }
+  if (context.software.gradient_buckets == GradientBuckets::kDdp && plan.zero == 0) {
+    return ddp_bucket(context, kind);
+  }
   if (context.software.gradient_buckets != GradientBuckets::kByRanks || plan.zero == 3) {
     return {};
   }
@@ -241,27 +265,30 @@ bool gathers_at_once(const ExpansionContext& context) {
 
 }  // namespace
 
-TrafficRule traffic_rule(const ParallelPlan& plan, const TrainingRecipe& training,
-                         const SoftwareSpec& software) {
+TrafficRule traffic_rule(const ExpansionContext& context) {
   using enum Frequency;
+  const ParallelPlan& plan = context.plan;
+  const SoftwareSpec& software = context.software;
+  const bool beside = software.overlap_grad_reduce && !all_reduces_whole(plan, software);
   switch (plan.zero) {
     case 0:
-      return {kNever, kNever, 0, kOnceAStep};
+      return {kNever, kNever, 0, kOnceAStep, beside};
     case 1:
-      return {kOnceAStep, kNever, 0, kOnceAStep};
+      return {kOnceAStep, kNever, 0, kOnceAStep, beside};
     case 2:
-      return {kOnceAStep, kNever, 0, kEveryMicroBatch};
+      return {kOnceAStep, kNever, 0, kEveryMicroBatch, beside};
     default:
       if (!plan.fsdp_reshard) {
-        return {kOnceAStep, kNever, 0, kOnceAStep};
+        return {kOnceAStep, kNever, 0, kOnceAStep, beside};
       }
-      const bool gathers_twice =
-          training.recompute.kind == RecomputeKind::kFull && software.fsdp_gathers_for_recompute;
-      return {kEveryMicroBatch, kEveryMicroBatch, gathers_twice ? 2 : 1, kEveryMicroBatch};
+      const bool gathers_twice = context.training.recompute.kind == RecomputeKind::kFull &&
+                                 software.fsdp_gathers_for_recompute;
+      return {kEveryMicroBatch, kEveryMicroBatch, gathers_twice ? 2 : 1, kEveryMicroBatch, beside};
   }
 }
 
-LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameters& parameters) {
+LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameters& parameters,
+                           std::optional<LayerKind> kind) {
   const ParallelPlan& plan = context.plan;
   const Bytes gradient = context.reduced_gradient();
   const ShardTraffic shards(plan, parameters);
@@ -274,11 +301,13 @@ LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameter
                       traffic.gather);
   } else if (plan.zero > 0 && !broadcasts_parameters(context) && !gathers_at_once(context)) {
     shards.add(OpId::kDpGather, CollectiveOp::kAllGather, kSixteenBits, traffic.gather,
-               bucket_size(context));
+               bucket_size(context, kind));
   }
   shards.add(plan.zero == 3 ? OpId::kFsdpReduce : OpId::kDpReduce,
-             plan.zero == 0 ? CollectiveOp::kAllReduce : CollectiveOp::kReduceScatter, gradient,
-             traffic.reduce, bucket_size(context));
+             plan.zero == 0 || all_reduces_whole(plan, context.software)
+                 ? CollectiveOp::kAllReduce
+                 : CollectiveOp::kReduceScatter,
+             gradient, traffic.reduce, bucket_size(context, kind));
   if (plan.zero == 3) {
     const ShardCopies copies(context, parameters);
     copies.around_gather(traffic);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What data parallelism adds to a step: gathers and reductions of parameters and gradients, layer
 // by layer. What is gathered and reduced together, an FSDP unit or a bucket of gradients, is here a
-// transformer layer, or the ends of the model; a bucket of Megatron's may be several layers.
+// transformer layer, or the ends of the model; a bucket of Megatron's may be several layers, one of
+// DistributedDataParallel's a part of one.
 //
 //   ZeRO 0  all-reduce of gradients once a step
-//   ZeRO 1  reduce-scatter of gradients and all-gather of parameters once a step
+//   ZeRO 1  reduce-scatter of gradients and all-gather of parameters once a step; software may
+//           all-reduce the gradients instead, all in one call after backward
 //   ZeRO 2  reduce-scatter for every micro-batch, all-gather once a step
 //   ZeRO 3  with resharding: all-gather forward and backward, reduce-scatter backward, for
 //           every micro-batch; without it gathers and scatters once a step. Software that wraps
@@ -16,6 +18,8 @@
 // ranks hold the same stages (DualPipe) they all-reduce what they keep of the gradients once a
 // step.
 #pragma once
+
+#include <optional>
 
 #include "stepcast/layer/layer_expansion.hpp"
 #include "stepcast/layer/sharding.hpp"
@@ -30,9 +34,9 @@ struct TrafficRule {
   Frequency backward_gather = Frequency::kNever;
   std::int64_t backward_gathers = 0;  // one after the other
   Frequency reduce = Frequency::kNever;
+  bool reduces_beside_backward = true;
 };
-TrafficRule traffic_rule(const ParallelPlan& plan, const TrainingRecipe& training,
-                         const SoftwareSpec& software);
+TrafficRule traffic_rule(const ExpansionContext& context);
 
 // The collectives of one layer, and the copies that PyTorch's FSDP2 makes around them: of its own
 // fp32 shard into 16 bits before a gather, of the gathered buffer into the parameters, and of
@@ -53,7 +57,9 @@ struct LayerTraffic {
 
   [[nodiscard]] bool empty() const { return gather.empty() && reduce.empty() && replicas.empty(); }
 };
-LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameters& parameters);
+// `kind`: of a transformer layer, whose tensors may travel apart.
+LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameters& parameters,
+                           std::optional<LayerKind> kind = {});
 
 // What brings updated parameters back where no layer does: broadcasts of the ranks' shards, or one
 // gather. `trained`: of a pipeline rank; `shard`: the elements of it that one rank updates.

@@ -7,6 +7,8 @@
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
 #include "stepcast/base/sum.hpp"
+#include "stepcast/layer/local_tensors.hpp"
+#include "stepcast/layer/sharding.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/plan/update_rule.hpp"
 #include "stepcast/schedule/step_clock.hpp"
@@ -56,6 +58,24 @@ Seconds collecting(const TrainingRecipe& training, std::int64_t processes) {
 }
 
 }  // namespace
+
+Seconds copying_gathered(const StepContext& context, const std::vector<std::size_t>& stages) {
+  constexpr double kQueue = 1024.0;  // launches that wait for the device
+  const ExpansionContext& expansion = context.expansion;
+  const ParallelPlan& plan = expansion.plan;
+  if (!expansion.software.zero_all_reduces || plan.zero != 1 || plan.shards() == 1) {
+    return {};
+  }
+  double tensors = 0.0;
+  for (const std::size_t stage : stages) {
+    for (const KindCount& kind :
+         stage_kinds(expansion.model, expansion.training.weights, plan, stage)) {
+      const auto of_layer = static_cast<double>(local_tensors(expansion, kind.kind).size());
+      tensors += real(kind.layers) * of_layer;
+    }
+  }
+  return std::max(0.0, tensors * real(plan.shards()) - kQueue) * context.cluster.host.eager_kernel;
+}
 
 Seconds host_waits(const StepContext& context) {
   const ExpansionContext& expansion = context.expansion;

@@ -4,6 +4,9 @@
 // plan/software_spec.hpp).
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "stepcast/cost/op_cost.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
 #include "stepcast/model/op.hpp"
@@ -13,6 +16,11 @@
 #include "stepcast/schedule/layer_prices.hpp"
 
 namespace stepcast {
+
+// Copies of each rank's part of each tensor out of the buffer that ZeRO gathered, of a pipeline
+// rank with these `stages` of the plan: a call each (all_gather_coalesced of nanotron's
+// distributed.py). The device begins when it has gathered, behind a full queue of launches.
+Seconds copying_gathered(const StepContext& context, const std::vector<std::size_t>& stages);
 
 // Of a step, while the device waits.
 Seconds host_waits(const StepContext& context);

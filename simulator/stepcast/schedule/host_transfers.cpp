@@ -20,7 +20,7 @@ void add_parameters(const ExpansionContext& context, const BuiltStage& stage,
   for (const BuiltLayer& layer : stage.layers) {
     units += layer.count;
   }
-  const TrafficRule rule = traffic_rule(context.plan, context.training, context.software);
+  const TrafficRule rule = traffic_rule(context);
   const bool again = rule.backward_gather == Frequency::kEveryMicroBatch;
   const double backward = again ? real(rule.backward_gathers) : 0.0;
   const Bytes first = (1.0 / real(units)) * parameters;
@@ -51,8 +51,9 @@ void add_gradients(const ExpansionContext& context, const BuiltStage& stage, Hos
   const double elements =
       offload->share * updated_elements(context, stage.parameters.all().trained());
   const Bytes updated = elements * software.states.gradient;
+  const bool beside = traffic_rule(context).reduces_beside_backward;
   const auto goes_down = [&](Bytes bytes, LinkBytes& pass) {
-    (software.overlap_grad_reduce ? pass.down : pass.behind) += bytes;
+    (beside ? pass.down : pass.behind) += bytes;
   };
   if (gradients_leave_at_once(optimizer, context.plan, software) &&
       context.plan.micro_batches > 1) {

@@ -24,8 +24,7 @@ void add_traffic(const StageProgram& program, LeastPass& forward, LeastPass& bac
       backward.add_moved(times * static_cast<double>(rule.backward_gathers), layer.gather);
     }
     // A layer waits for the reduction of the one before only where it has to fill its buffer.
-    if (every_pass(rule.reduce) && program.software.overlap_grad_reduce &&
-        !layer.before_reduce.empty()) {
+    if (every_pass(rule.reduce) && rule.reduces_beside_backward && !layer.before_reduce.empty()) {
       backward.add_moved(times, layer.reduce);
       left = max(left, duration_of(layer.reduce));
     }

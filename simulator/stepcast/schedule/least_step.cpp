@@ -3,6 +3,7 @@
 #include "stepcast/schedule/host_launches.hpp"
 
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
+#include "stepcast/schedule/data_parallel.hpp"
 
 namespace stepcast {
 namespace {
@@ -67,7 +68,7 @@ class LeastTimes {
   // began, where software reduces beside it, and one chunk after the other.
   [[nodiscard]] Seconds last_reduction(std::size_t rank, const PipelineEnds& ends) const {
     const std::size_t chunks = layout_.rank_stages.size() / static_cast<std::size_t>(plan_.pp);
-    const bool overlaps = context_.expansion.software.overlap_grad_reduce;
+    const bool overlaps = traffic_rule(context_.expansion).reduces_beside_backward;
     Seconds begin = ends.ranks[rank].end;
     Seconds all;
     for (std::size_t i = rank * chunks; i < (rank + 1) * chunks; ++i) {

@@ -69,7 +69,7 @@ Sums between(const std::vector<Sums>& up_to, std::int64_t first, std::int64_t en
 // In the passes of every micro-batch, of one layer at the rates of the plan's own groups.
 LayerFloor::Moved moved_for(const LocalParameters& parameters, const StepContext& context) {
   const ExpansionContext& expansion = context.expansion;
-  const TrafficRule rule = traffic_rule(expansion.plan, expansion.training, expansion.software);
+  const TrafficRule rule = traffic_rule(expansion);
   const auto every = [](Frequency frequency) { return frequency == Frequency::kEveryMicroBatch; };
   LayerFloor::Moved moved;
   if (!every(rule.forward_gather) && !every(rule.backward_gather)) {
@@ -88,7 +88,7 @@ LayerFloor::Moved moved_for(const LocalParameters& parameters, const StepContext
 // What the last backward of a step reduces of one layer.
 Seconds reduced_once(const LocalParameters& parameters, const StepContext& context) {
   const ExpansionContext& expansion = context.expansion;
-  const TrafficRule rule = traffic_rule(expansion.plan, expansion.training, expansion.software);
+  const TrafficRule rule = traffic_rule(expansion);
   if (rule.reduce != Frequency::kOnceAStep || expansion.plan.uniform) {
     return {};
   }
@@ -160,7 +160,7 @@ std::vector<LayerFloor::HeldUnit> LayerFloor::held_units(const StepContext& cont
 LayerFloor::Holding LayerFloor::holding_of(const StepContext& context) const {
   const std::vector<HeldUnit> held = held_units(context);
   const ExpansionContext& expansion = context.expansion;
-  const TrafficRule rule = traffic_rule(expansion.plan, expansion.training, expansion.software);
+  const TrafficRule rule = traffic_rule(expansion);
   const bool moves = rule.forward_gather == Frequency::kEveryMicroBatch ||
                      rule.backward_gather == Frequency::kEveryMicroBatch;
   Holding holding{held[0].passing, held[0].held.kept, held[0].held.input, {Held{}}, {},

@@ -65,7 +65,7 @@ class Pass {
   [[nodiscard]] const LayerSums& sums(const LayerInOrder& entry) const {
     return program_.tasks.sums[entry.layer];
   }
-  [[nodiscard]] bool overlaps_reductions() const { return program_.software.overlap_grad_reduce; }
+  [[nodiscard]] bool overlaps_reductions() const { return program_.rule.reduces_beside_backward; }
   [[nodiscard]] bool gathers(std::size_t place) const {
     const LayerTasks& layer = tasks(layers_[place]);
     return gathers_ && !layer.gather.empty() && !(backward_ && layer.stays_gathered);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "stepcast/pipeline/pipeline_stages.hpp"
+#include "stepcast/schedule/data_parallel.hpp"
 
 namespace stepcast {
 namespace {
@@ -279,7 +280,7 @@ void queue_spans(PassLists& lists, const StepOps& operators, const RankEnd& end,
 void RankPasses::tell(const RankTimeline& timeline, const RankEnd& end,
                       StepListener& listener) const {
   PassLists lists = PassPlacer(context_, spans_, end.rank).place(timeline);
-  queue_spans(lists, operators(), end, context_.expansion.software.overlap_grad_reduce);
+  queue_spans(lists, operators(), end, traffic_rule(context_.expansion).reduces_beside_backward);
   for (const PlacedPass& pass : lists.passes) {
     listener.pass(pass, lists.programs[pass.program]);
   }

@@ -11,7 +11,7 @@ namespace stepcast {
 
 SolvedConfiguration::SolvedConfiguration(const ExpansionContext& context,
                                          std::shared_ptr<LayerWork> work)
-    : rule_(traffic_rule(context.plan, context.training, context.software)),
+    : rule_(traffic_rule(context)),
       work_(std::move(work)),
       builder_(work_->blocks),
       layers_(work_->blocks) {}

@@ -36,7 +36,9 @@ std::size_t LayerCollector::place_of(const ExpansionContext& context, const Iden
   }
   StageLayer layer;
   layer.ops = ops ? ops : blocks_of(context, identity.part);
-  layer.traffic = layer_traffic(context, identity.parameters);
+  layer.traffic =
+      layer_traffic(context, identity.parameters,
+                    identity.part == Part::kLayer ? std::optional(identity.kind) : std::nullopt);
   layer.stays_gathered = identity.part == Part::kRoot ||
                          (identity.part == Part::kLoss && identity.parameters.total() > 0.0);
   layers_.push_back(std::move(layer));
@@ -120,7 +122,7 @@ std::vector<LayerInOrder> layers_in_order(const std::vector<LayerRun>& runs) {
 
 StepOperators step_operators(const ExpansionContext& context) {
   StepOperators operators;
-  operators.rule = traffic_rule(context.plan, context.training, context.software);
+  operators.rule = traffic_rule(context);
   StageBuilder builder;
   LayerCollector collector;
   std::vector<HeldWeights> weights;

@@ -54,7 +54,7 @@ class Assembly {
         chunks_(rank_stages.size() / static_cast<std::size_t>(plan_.pp)),
         pipeline_(pipeline),
         pairs_(pairs),
-        rule_(traffic_rule(plan_, context.expansion.training, context.expansion.software)),
+        rule_(traffic_rule(context.expansion)),
         host_(context.cluster.host, context.expansion.software, context.expansion.training) {
     std::vector<const SolvedStage*> of_class;
     of_class.reserve(outline.solved.size());
@@ -124,7 +124,7 @@ class Assembly {
   // beside the tasks that follow, unless the software reduces at the end only. Where every
   // micro-batch reduces, a rank ends no earlier than the stream that carries all of them.
   Seconds reduction_tail(std::size_t rank, Seconds end, const Seconds* chunk_end) {
-    const bool overlaps = context_.expansion.software.overlap_grad_reduce;
+    const bool overlaps = rule_.reduces_beside_backward;
     reductions_.clear();
     Seconds traffic;
     for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
@@ -154,16 +154,19 @@ class Assembly {
   OptimizerTime update(std::size_t rank) {
     HeldWeights weights;
     std::int64_t layers = 0;
+    std::vector<std::size_t> stages;
     for (std::size_t i = rank * chunks_; i < (rank + 1) * chunks_; ++i) {
       const std::size_t stage = rank_stages_[i].stage;
       weights += outline_.configuration->weights(outline_.stage(stage));
       layers += plan_.stages[stage].layers;
+      stages.push_back(stage);
     }
     OptimizerTime time = prices_.optimizer(weights, context_);
     time.spent.host += paging_time(context_, weights);
     const Seconds lead = stages_[rank_stages_[rank * chunks_].stage]->time.last_backward.host_lead;
     const Seconds launching = host_.updating(plan_, layers) - max(Seconds{}, lead);
     time.spent.host += max(Seconds{}, launching - time.spent.total());
+    time.spent.host += copying_gathered(context_, stages);
     return time;
   }
 

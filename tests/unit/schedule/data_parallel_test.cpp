@@ -110,7 +110,7 @@ TEST_CASE("full sharding gathers once, twice or three times", "[case]") {
   sample.training.recompute.kind = recompute;
   sample.software.fsdp_gathers_for_recompute = wraps_gather;
   CAPTURE(reshard, wraps_gather, gathers);
-  const TrafficRule rule = traffic_rule(sample.plan, sample.training, sample.software);
+  const TrafficRule rule = traffic_rule(sample.context());
   CHECK(1 + rule.backward_gathers == gathers);
   CHECK((rule.forward_gather == Frequency::kEveryMicroBatch) == reshard);
   CHECK((rule.reduce == Frequency::kEveryMicroBatch) == reshard);
@@ -148,7 +148,7 @@ TEST_CASE("experts that full sharding leaves out are neither gathered nor scatte
 TEST_CASE("less than full sharding gathers parameters at most once a step", "[unit]") {
   for (const std::int64_t zero : {0, 1, 2}) {
     const Sample sample = sharded(zero, 8);
-    const TrafficRule rule = traffic_rule(sample.plan, sample.training, sample.software);
+    const TrafficRule rule = traffic_rule(sample.context());
     CHECK(rule.forward_gather == (zero == 0 ? Frequency::kNever : Frequency::kOnceAStep));
     CHECK(rule.backward_gather == Frequency::kNever);
     CHECK(bytes_of(traffic_of(sample).forward, CollectiveOp::kAllGather) == 0.0);
@@ -380,6 +380,57 @@ TEST_CASE("with broadcasts each rank's share is sent once, instead of the gather
   Sample full = sharded(3, 4);
   full.software.zero_broadcasts = true;
   CHECK(bytes_of(update_of(full), CollectiveOp::kBroadcast) == 0.0);
+}
+
+TEST_CASE("ZeRO that all-reduces does so in one call after backward", "[unit]") {
+  Sample sample = sharded(1, 4);
+  CHECK(traffic_rule(sample.context()).reduces_beside_backward);
+  sample.software.zero_all_reduces = true;
+  CHECK_FALSE(traffic_rule(sample.context()).reduces_beside_backward);
+  const OpList once = traffic_of(sample).once;
+  CHECK(bytes_of(once, CollectiveOp::kAllReduce) == nearly(4.0 * parameters_of(sample)));
+  CHECK(bytes_of(once, CollectiveOp::kReduceScatter) == 0.0);
+  for (const Op& op : once) {
+    const auto* collective = std::get_if<Collective>(&op.work);
+    if (collective != nullptr && collective->op == CollectiveOp::kAllReduce) {
+      CHECK(collective->joined == 8.0);  // the layers of the model
+    }
+  }
+  // Other stages are as they were.
+  for (const std::int64_t zero : {0, 2, 3}) {
+    Sample other = sharded(zero, 4);
+    other.software.zero_all_reduces = true;
+    CHECK(traffic_rule(other.context()).reduces_beside_backward);
+    CHECK(bytes_of(traffic_of(other).once, CollectiveOp::kAllReduce) ==
+          nearly(zero == 0 ? 4.0 * parameters_of(other) : 0.0));
+  }
+}
+
+// A layer of 15.2 million parameters has 12.6 million of its MLP in three tensors of 4.2, beside
+// buckets of 13.1 million in 16 bits and of 6.6 million in fp32.
+TEST_CASE("buckets of DistributedDataParallel are parts of a layer or several", "[unit]") {
+  Sample sample = sharded(0, 4);
+  sample.software.gradient_buckets = GradientBuckets::kDdp;
+  const auto joined = [&] {
+    const StepOperators operators = step_operators(sample.context());
+    for (const StageLayer& layer : operators.layers) {
+      if (!layer.ops->forward.empty() && !layer.traffic.reduce.empty()) {
+        const auto& call = std::get<Collective>(layer.traffic.reduce[0].work);
+        if (call.bytes.value() < 100e6) {  // no matrix of the vocabulary
+          return call.joined;
+        }
+      }
+    }
+    return 0.0;
+  };
+  sample.software.states.parameter = Bytes(2);
+  CHECK(joined() > 0.86);
+  CHECK(joined() < 1.2);
+  sample.software.states.parameter = Bytes(4);
+  CHECK(joined() > 0.43);
+  CHECK(joined() < 0.8);
+  sample.plan.zero = 1;
+  CHECK(joined() == 1.0);
 }
 
 TEST_CASE("parameters that nothing overlaps are gathered at once after the update", "[unit]") {

@@ -216,7 +216,7 @@ TEST_CASE("gathers and reductions of a step are hidden only where the software d
   stage.software.overlap_param_gather = false;
   CHECK(first_gather(stage.program()).first.value() == nearly(30.0));
   CHECK(data(stage.forward(kFirst).hidden) == 0.0);
-  stage.software.overlap_grad_reduce = false;
+  stage.rule.reduces_beside_backward = false;
   CHECK(stage.backward(kLast).backlog.value() == nearly(20.0));
   for (const PassPlace& place : {kFirst, kBetween, kLast}) {
     CHECK(stage.forward(place).duration().value() == nearly(40.0));
@@ -317,7 +317,7 @@ class RandomStage {
     stage.rule = std::array{kReshards, kOnce,
                             TrafficRule{kEveryMicroBatch, kEveryMicroBatch, 2, kEveryMicroBatch},
                             TrafficRule{kOnceAStep, kNever, 0, kEveryMicroBatch}}[random_() % 4];
-    stage.software.overlap_grad_reduce = chance(0.8);
+    stage.rule.reduces_beside_backward = chance(0.8);
     stage.software.overlap_param_gather = chance(0.8);
     fill(stage.add(1));
     stage.tasks.layers[0].stays_gathered = chance(0.5);

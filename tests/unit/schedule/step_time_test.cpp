@@ -47,6 +47,28 @@ TEST_CASE("a collector of garbage holds up a step where any process collects", "
   CHECK((with.breakdown.host - without.breakdown.host).value() == Approx(0.07726).epsilon(1e-3));
 }
 
+// Six tensors a layer where projections are merged, each in 256 parts; 1024 launches wait.
+TEST_CASE("copies of gathered parts take a call of the host each", "[unit]") {
+  Sample sample = test::dense_sample();
+  sample.software.overlap_param_gather = false;
+  sample.software.zero_all_reduces = true;
+  sample.software.fused_qkv = true;
+  sample.software.fused_gate_up = true;
+  sample.plan.dp = 256;
+  sample.plan.zero = 0;
+  ClusterSpec cluster = cluster_of(test::shipped_gpu("h200_sxm"), 1);
+  cluster.host.eager_kernel = Seconds(10e-6);
+  const CostModel cost = default_cost_model();
+  const auto on_host = [&] {
+    return step_time({sample.context(), cluster, cost, cluster.device.clock.peak}).breakdown.host;
+  };
+  const Seconds whole = on_host();
+  sample.plan.zero = 1;
+  CHECK((on_host() - whole).value() == nearly((8 * 6 * 256 - 1024) * 10e-6));
+  sample.plan.dp = 16;
+  CHECK(on_host() == whole);
+}
+
 // The largest of eight is 1.42 deviations above the mean of what passes take.
 TEST_CASE("data-parallel ranks wait for the one with the most work", "[unit]") {
   Sample sample = test::dense_sample();

@@ -381,8 +381,8 @@ TEST_CASE("Published grids of runs are predicted on the network that they measur
   check_means(validated({"vtrain_a100_single_node.csv"}, folder),
               {{"a100_80gb vtrain single", "step_time_s", 15.0}});
   const std::vector<ValidationRow> grid = validated({"nanotron_h100_grid.csv"}, folder);
-  check_means(grid, {{"h100_sxm nanotron pp1 tp<=8", "tokens_per_second_per_gpu", 10.5},
-                     {"h100_sxm nanotron tp>8", "tokens_per_second_per_gpu", 17.5}});
+  check_means(grid, {{"h100_sxm nanotron pp1 tp<=8", "tokens_per_second_per_gpu", 9.0},
+                     {"h100_sxm nanotron tp>8", "tokens_per_second_per_gpu", 14.5}});
   std::size_t judged = 0;
   for (const ErrorSummary& summary : summarize(grid)) {
     if (summary.fits) {
