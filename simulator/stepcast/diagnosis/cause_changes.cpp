@@ -319,6 +319,16 @@ class Changes {
                          {"cluster.scale.hbm_bandwidth", number(scale.hbm_bandwidth / size)}};
                }});
     found_.back().seen_by = SeenBy::kOneRank;
+    // Each step another rank may have the most to do. Sizes of the job tell it from a slow GPU.
+    constexpr SizeRange kSpread{0.005, 0.6};
+    if (p_.plan.dp > 1 && e_.training.work_spread < kSpread.most) {
+      add_sized(Cause::kSlowRank, "deviation of the work of data-parallel ranks",
+                {"of the mean",
+                 {std::max(e_.training.work_spread, kSpread.none), kSpread.most},
+                 [](double size) -> KeySettings {
+                   return {{"training.work_spread", number(size)}};
+                 }});
+    }
   }
 
   void add_software() {

@@ -27,7 +27,8 @@
 //   clock_or_power      a locked clock; a power limit                       that of the projection,
 //                                                                           to two fifths of it
 //   slow_rank           every part of a GPU slower: a step waits for its    1 to 4 times
-//                       slowest rank
+//                       slowest rank; data-parallel ranks of unequal      0.005 to 0.6 of the
+//                       work, which wait for the one with most            mean
 //   software_version    another set of the family
 //   documents_or_padding  length of documents that are kept apart; a mask   that of the experiment,
 //                       as a tensor, of documents or padding, where the   to the sequence

@@ -50,6 +50,7 @@ constexpr auto kHostSlow = std::to_array<Check>({
     {"rocm-smi --showtoponuma beside numactl --show: each process bound to the socket of its GPU",
      kHip},
     {"the same step with random data in memory: no loader is waited for"},
+    {"gc.freeze() after the first step, or gc.disable(): pauses of Python's collector are gone"},
     {"dataloader_num_workers: 0 loads each batch between two steps", std::nullopt,
      FrameworkFamily::kTransformers},
 });
@@ -110,6 +111,8 @@ constexpr auto kClockOrPower = std::to_array<Check>({
 constexpr auto kSlowRank = std::to_array<Check>({
     {"time of collectives by rank: the rank that all others wait for waits least"},
     {"the clock and the power of each GPU beside the others'"},
+    {"whether it is the same rank in every step: a slow GPU is, one with longer sequences or more "
+     "images is not"},
     {"--log-straggler among its arguments", std::nullopt, FrameworkFamily::kMegatron},
 });
 constexpr auto kSoftwareVersion = std::to_array<Check>({

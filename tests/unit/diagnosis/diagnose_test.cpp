@@ -166,14 +166,48 @@ TEST_CASE("a mask as a tensor is offered of software that makes one", "[unit]") 
   const CauseChange* mask = nullptr;
   const std::vector<CauseChange> changes = trainer.changes();
   for (const CauseChange& change : changes) {
-    mask = change.cause == Cause::kDocumentsOrPadding ? &change : mask;
+    mask = change.form == "a mask as a tensor" ? &change : mask;
   }
   REQUIRE(mask != nullptr);
   CHECK(mask->settings == KeySettings{{"training.documents", "{length: 2048}"}});
   CHECK(trainer.projected(mask->settings).time.step > trainer.projected({}).time.step);
   Bench compiled(run_of("torchtitan"));
-  CHECK(std::ranges::count(compiled.changes(), Cause::kDocumentsOrPadding, &CauseChange::cause) ==
-        0);
+  CHECK(std::ranges::count(compiled.changes(), "a mask as a tensor", &CauseChange::form) == 0);
+}
+
+// The largest of 8, 32 and 128 ranks is 1.42, 2.07 and 2.59 deviations above the mean.
+TEST_CASE("ranks of unequal work are found from sizes of the job, with their deviation", "[unit]") {
+  Bench bench;
+  const KeySettings unequal = {{"training.work_spread", "0.4"}};
+  std::vector<MeasuredPoint> points = {bench.measured({}, unequal)};
+  for (const std::int64_t nodes : {1, 16}) {
+    points.push_back(bench.measured({{"cluster.nodes", std::to_string(nodes)},
+                                     {"plan.fsdp", std::to_string(8 * nodes)},
+                                     {"training.global_batch_size", std::to_string(8 * nodes)}},
+                                    unequal));
+  }
+  const Diagnosis d = bench.diagnosed(points);
+  CHECK(d.pace == Pace::kSlow);
+  const CauseFit* fit = fit_of(d, Cause::kSlowRank);
+  REQUIRE(fit != nullptr);
+  CHECK(fit->meets);
+  // All sizes slow alike is another cause.
+  const CauseFit* clock = fit_of(d, Cause::kClockOrPower);
+  CHECK((clock == nullptr || fit < clock));
+  CHECK(*fit->size == Approx(0.4).epsilon(0.02));
+  CHECK(fit->settings.front().first == "training.work_spread");
+}
+
+TEST_CASE("one replica has no other whose work it could wait for", "[unit]") {
+  Bench bench(
+      "model: llama3.1_8b\n"
+      "cluster: {gpu: h100_sxm, nodes: 1}\n"
+      "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 8}\n"
+      "plan: {tp: 8}\n"
+      "software: megatron\n");
+  for (const CauseChange& change : bench.changes()) {
+    CHECK(change.form != "deviation of the work of data-parallel ranks");
+  }
 }
 
 // A step in four parts, as the breakdown of a projection has them; it waits for no other rank.
