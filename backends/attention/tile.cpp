@@ -78,19 +78,40 @@ struct TileCycles {
 // Bytes of a tile through the local memory where the matrix instructions read it: an operand that
 // gives the rows is read once, the other one once for each instruction over the rows.
 double local_bytes(const Attention& op, const Cut& cut, const FlashKernel& kernel) {
-  constexpr double kElement = 2.0;
+  const double element = size_of(op.dtype).value();
   const auto m = static_cast<double>(cut.tile.queries);
   const auto n = static_cast<double>(cut.tile.keys);
   const auto rows = static_cast<double>(kernel.instruction_rows);
   const double both = cut.d_qk + cut.d_v;
   if (forward(op)) {  // Q K^T; P V with P in registers
-    return kElement * (m * cut.d_qk + m / rows * n * both);
+    return element * (m * cut.d_qk + m / rows * n * both);
   }
   const double again = std::max(1.0, n / rows);
   const double scores = (n + again * m) * both;                      // K Q^T, V dO^T
   const double gradients = again * m * both + m * n + n * cut.d_qk;  // P^T dO, dS^T Q, dS K
   constexpr double kQueryGradient = 2.0 * 4.0;                       // out and on, in fp32
-  return kElement * (scores + gradients + m * n) + kQueryGradient * m * cut.d_qk;
+  return element * (scores + gradients + m * n) + kQueryGradient * m * cut.d_qk;
+}
+
+// Vector operations a score.
+double operations_of(const Attention& op, const DirectionTraits& traits) {
+  const double in_16_bits = forward(op) ? kForwardOperations : kBackwardOperations;
+  switch (op.dtype) {
+    case Dtype::kFp8:
+      return in_16_bits + traits.eight_bit_operations;
+    case Dtype::kFp8Block:
+      return in_16_bits + traits.block_operations;
+    default:
+      return in_16_bits;
+  }
+}
+
+// Of the products' efficiency.
+double share_of_format(const Attention& op, const DirectionTraits& traits) {
+  if (is_quantized(op.dtype)) {
+    return traits.eight_bit_share;
+  }
+  return op.d_qk == op.d_v ? 1.0 : traits.unequal_share;
 }
 
 TileCycles tile_cycles(const Attention& op, const Cut& cut, const FlashKernel& kernel,
@@ -108,12 +129,13 @@ TileCycles tile_cycles(const Attention& op, const Cut& cut, const FlashKernel& k
       forward(op) ? constants.forward_efficiency : constants.backward_efficiency;
   constexpr double kFlopsPerLane = 2.0;
   const double lanes = device.vector_rate.value() / kFlopsPerLane;
-  const double operations = forward(op) ? kForwardOperations : kBackwardOperations;
+  const double operations = operations_of(op, traits);
   TileCycles cycles;
   cycles.matrix = 2.0 * scores * products / rate.value();
-  const double unequal = op.d_qk == op.d_v ? 1.0 : traits.unequal_share;
-  cycles.products = cycles.matrix / (traits.matrix_share * unequal * efficiency);
-  cycles.softmax = passes * scores * (1.0 / device.transcendental_rate + operations / lanes);
+  cycles.products =
+      cycles.matrix / (traits.matrix_share * share_of_format(op, traits) * efficiency);
+  cycles.softmax = traits.softmax_share * passes * scores *
+                   (1.0 / device.transcendental_rate + operations / lanes);
   cycles.exposed = std::max(0.0, cycles.softmax - cycles.products) +
                    (1.0 - traits.overlap) * std::min(cycles.products, cycles.softmax) +
                    traits.tile_cycles;
@@ -187,7 +209,9 @@ ExtraKernels extra_kernels(const Attention& op, const FlashKernel& kernel) {
     extra.launches += 1.0;
     extra.bytes += queries * heads * d_qk * (kernel.reduction_element + element);
   }
-  if (kernel.sums_shared_keys && op.heads > op.kv_heads) {
+  const bool sums =
+      kernel.sums_shared_keys || (kernel.sums_shared_keys_in_8_bits && is_quantized(op.dtype));
+  if (sums && op.heads > op.kv_heads) {
     extra.launches += 1.0;
     extra.bytes += 2.0 * keys * heads * (d_qk + d_v) * element;
   }
@@ -229,6 +253,14 @@ Bound bound_of(const Parts& parts) {
   return parts.tile.softmax > parts.tile.products ? Bound::kExponential : Bound::kCompute;
 }
 
+// The operator of the tiles that the kernel computes.
+Attention walked(Attention op, const FlashKernel& kernel) {
+  if (kernel.whole_window_in_8_bits && !forward(op) && is_quantized(op.dtype)) {
+    op.window = 0;
+  }
+  return op;
+}
+
 std::vector<CostTerm> terms_of(const Parts& parts, const KernelContext& context) {
   const double tiles = parts.count.groups * parts.count.mean;
   const auto spread = [&](double cycles) {
@@ -259,7 +291,7 @@ OpCost fused_attention(const Attention& op, const KernelContext& context) {
   const Bytes bytes = compulsory_bytes(op);
   const auto units = real(context.compute_units);
   Parts parts;
-  parts.count = tile_count(op, cut.tile);
+  parts.count = tile_count(walked(op, kernel), cut.tile);
   parts.tile = tile_cycles(op, cut, kernel, context);
   parts.start = start_cycles(op, cut, traits, context);
   parts.span =
@@ -275,7 +307,8 @@ OpCost fused_attention(const Attention& op, const KernelContext& context) {
   cost.launches = context.launch > Seconds{} ? parts.launches / context.launch : 1.0;
   const double tiles = parts.count.groups * parts.count.mean;
   cost.hbm = bytes + extra.bytes;
-  cost.energy = kernel_energy({tiles * parts.tile.matrix, op.dtype, cost.hbm}, context);
+  const double charged = kernel.energy_share * tiles * parts.tile.matrix;
+  cost.energy = kernel_energy({charged, op.dtype, cost.hbm}, context);
   if (context.detail == Detail::kTerms) {
     cost.terms = terms_of(parts, context);
     cost.tiling = {cut.tile.queries, cut.tile.keys, 1, 1, parts.count.groups / units};

@@ -35,11 +35,12 @@ std::string section_of_field(const std::string& name) {
       "optimizer use_precision_aware_optimizer exp_avg_dtype exp_avg_sq_dtype main_params_dtype "
       "sgd_momentum muon_num_ns_steps muon_tp_mode muon_nesterov muon_split_qkv "
       "optimizer_cpu_offload optimizer_offload_fraction overlap_cpu_optimizer_d2h_h2d";
-  return is_among(kData, name)           ? "ddp"
-         : is_among(kOverlap, name)      ? "comm_overlap"
-         : is_among(kOptimizer, name)    ? "optimizer"
-         : name == "grad_reduce_in_fp32" ? "mixed_precision"
-                                         : "model";
+  return is_among(kData, name)                 ? "ddp"
+         : is_among(kOverlap, name)            ? "comm_overlap"
+         : is_among(kOptimizer, name)          ? "optimizer"
+         : name == "fp8_dot_product_attention" ? "mixed_precision"
+         : name == "grad_reduce_in_fp32"       ? "mixed_precision"
+                                               : "model";
 }
 
 // Megatron's arguments that recipes know under another name or the other way round.
@@ -74,6 +75,8 @@ constexpr std::array kOff = {
     OffValue{"overlap_grad_reduce", "false"},
     OffValue{"overlap_param_gather", "false"},
     OffValue{"use_precision_aware_optimizer", "false"},
+    OffValue{"fp8_dot_product_attention", "false"},
+    OffValue{"fp8_output_proj", "false"},
     OffValue{"overlap_moe_expert_parallel_comm", "false", true},
     OffValue{"delay_wgrad_compute", "false", true},
     OffValue{"moe_shared_expert_overlap", "false", true},

@@ -23,6 +23,7 @@ class SoftwareFields {
   ConfigNode changes() {
     read_layers();
     read_kernels();
+    read_eight_bits();
     read_experts();
     read_graph();
     read_overlap();
@@ -209,6 +210,19 @@ class SoftwareFields {
       writer_.field("shared_expert_overlap", shared.value_or(false));
     }
     read_pairs();
+  }
+
+  // Products besides those of layers that run in 8 bits.
+  void read_eight_bits() {
+    const auto attention = settings_.flag("fp8_dot_product_attention", "software.attention_8bit");
+    if (attention) {
+      const bool blocks = settings_.text("fp8_recipe", "training.dtype").value_or("") == "mxfp8";
+      writer_.field("attention_8bit", *attention);
+      writer_.field("attention_block_scaled", *attention && blocks);
+    }
+    if (const auto head = settings_.flag("fp8_output_proj", "software.head_8bit")) {
+      writer_.field("head_8bit", *head);
+    }
   }
 
   // Passes that run in pairs.

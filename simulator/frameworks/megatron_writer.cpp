@@ -48,6 +48,10 @@ class SoftwareFieldWriter {
     if (software_.cross_entropy == Implementation::kFused) {
       out_.text("cross_entropy_fusion_impl", "te");
     }
+    const Dtype dtype = experiment_.training.dtype;
+    on_if(out_, "fp8_dot_product_attention", software_.attention_8bit && is_quantized(dtype));
+    on_if(out_, "fp8_output_proj",
+          software_.head_8bit && is_quantized(dtype) && dtype != Dtype::kFp4);
     if (!software_.accumulates_in_gemm || plan_.zero == 3) {
       out_.off("gradient_accumulation_fusion");
     }
@@ -391,6 +395,8 @@ std::vector<Setting> megatron_training_fields(const Experiment& experiment) {
     out.text("fp8", "hybrid");
     if (training.dtype == Dtype::kFp8Block) {
       out.text("fp8_recipe", "blockwise");
+    } else if (experiment.software.attention_8bit && experiment.software.attention_block_scaled) {
+      out.text("fp8_recipe", "mxfp8");
     }
   } else if (training.dtype == Dtype::kFp4) {
     out.text("fp4", "e2m1");

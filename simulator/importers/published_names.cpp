@@ -231,7 +231,8 @@ constexpr auto kPublishers = std::to_array<Publisher>({
       true,
       {"megatron_eager", "megatron_eager_mla",
        "the source's scripts run Megatron-LM without CUDA graphs and without overlap of "
-       "gradients"}}},
+       "gradients",
+       "9.13"}}},
 });
 
 }  // namespace

@@ -60,6 +60,7 @@ struct SourceSoftware {
   std::string_view dense;
   std::string_view latent;  // of models with latent attention
   std::string_view reason;
+  std::string_view cudnn{};  // the newest that it can have run, where its reason names none
 };
 
 // What a source's figures mean where they are not what its rows take them for.

@@ -237,8 +237,6 @@ constexpr std::array kWithoutSwitch = {
     WithoutSwitch{"fsdp_mp_mode", "the software set has one rule for both modes"},
     WithoutSwitch{"precision", "the number format is that of train.dtype"},
     WithoutSwitch{"fp8_all_gather", "FSDP gathers in 16 bits"},
-    WithoutSwitch{"fp8_output_proj", "the head is not in 8 bits"},
-    WithoutSwitch{"delay_wgrad_compute", "weight gradients run in the backward of their layer"},
     WithoutSwitch{"moe_paged_stash", "where padded rows of experts are kept is not modelled"},
     WithoutSwitch{"moe_router_force_load_balancing", "experts are taken to be equally loaded"},
     WithoutSwitch{"net_plugin", "the network's plug-in is not modelled"},
@@ -286,6 +284,12 @@ void read_overlap(StatedObject& train, const RunModel& model, RunSoftware& softw
   if (const auto beside =
           any_flag(overlap, {"moe_a2a_overlap", "overlap_moe_expert_parallel_comm"})) {
     software.changes["ep_overlap"] = *beside;
+  }
+  if (const auto delayed = overlap.flag("delay_wgrad_compute")) {
+    software.changes["delays_weight_gradients"] = *delayed;
+  }
+  if (const auto head = overlap.flag("fp8_output_proj")) {
+    software.changes["head_8bit"] = *head;
   }
   if (overlap.flag("cross_entropy_fusion").value_or(false)) {
     software.changes["cross_entropy"] = "fused";

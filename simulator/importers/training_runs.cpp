@@ -211,6 +211,13 @@ void settle_source(StatedObject& row, const DeviceSpec& device, RunSoftware& sof
         "software.state_bytes 2, 2 and 4 B: this source keeps weights and both moments "
         "in bf16, and JAX reduces gradients in the format of the weights");
   }
+  const SourceSoftware launched = published_source(row.object("source").text("key")).software;
+  if (!launched.cudnn.empty()) {
+    software.changes["attention_library"] = {{"name", "transformer_engine"},
+                                             {"cudnn", launched.cudnn}};
+    assumed.push_back("software.attention_library.cudnn " + std::string(launched.cudnn) +
+                      ": the source's own attention is as slow as before 9.17");
+  }
   if (family_of(software.base) == SourceFamily::kMaxtext &&
       device.architecture.attention.native == AttentionKernel::kAiter) {
     software.changes["attention"] = "aiter";
@@ -228,8 +235,8 @@ void settle_scaling(StatedObject& train, const RunModel& model, RunSoftware& sof
   if (family_of(software.base) != SourceFamily::kMegatronBridge || !model.experts || !by_tensor) {
     return;
   }
-  for (const char* key :
-       {"cuda_graph", "ep_overlap", "delays_weight_gradients", "activation_in_product"}) {
+  for (const char* key : {"cuda_graph", "ep_overlap", "delays_weight_gradients",
+                          "activation_in_product", "attention_8bit", "head_8bit"}) {
     software.changes[key] = false;
   }
   software.changes["grouped_gemm"] = "streams";

@@ -175,6 +175,8 @@ inline const std::vector<KeyValues>& software_keys() {
       {"overlap_grad_reduce", flag},
       {"zero_broadcasts", flag},
       {"zero_all_reduces", flag},
+      {"attention_block_scaled", flag},
+      {"head_8bit", flag},
       {"overlap_param_gather", flag},
       {"fsdp_overlap", {"all", "forward", "none"}},
       {"shared_expert_overlap", flag},

@@ -43,8 +43,20 @@ constexpr auto kDirection = std::to_array<Constant<Traits>>(
       "share of the efficiency that the part's constants give; 1 if left out",
       &Traits::matrix_share, kIfGiven},
      {"unequal_share", "", limits::kShare, Range<double>{0.1, 1.0},
-      "share of that again where heads of queries and values differ; 1 if left out",
+      "share of that in 16 bits where heads of queries and values differ; 1 if left out",
       &Traits::unequal_share, kIfGiven},
+     {"eight_bit_share", "", limits::kShare, Range<double>{0.1, 1.0},
+      "share of that again in 8 bits, of their own matrix rate; 1 if left out",
+      &Traits::eight_bit_share, kIfGiven},
+     {"eight_bit_operations", "", Range<double>{0.0, 64.0}, Range<double>{0.1, 32.0},
+      "vector operations a score more in 8 bits; none if left out", &Traits::eight_bit_operations,
+      kIfGiven},
+     {"block_operations", "", Range<double>{0.0, 64.0}, Range<double>{0.1, 32.0},
+      "the same with scales of blocks; none if left out", &Traits::block_operations, kIfGiven},
+     {"softmax_share", "", limits::kShare, Range<double>{0.3, 1.0},
+      "of exponentials and vector operations in turn, what is left where they overlap; 1 if "
+      "left out",
+      &Traits::softmax_share, kIfGiven},
      {"overlap", "", kFraction, kFraction,
       "share of the shorter of products and softmax that is hidden; 0 if left out",
       &Traits::overlap, kIfGiven},
@@ -69,6 +81,9 @@ constexpr auto kKernel = std::to_array<Constant<FlashKernel>>(
     {{"reduction_element", "B", Range<double>{1.0, 64.0}, std::nullopt,
       "bytes of a gradient of queries that workgroups add up; 4 B if left out",
       &FlashKernel::reduction_element, kIfGiven},
+     {"energy_share", "", limits::kShare, Range<double>{0.1, 1.0},
+      "energy of a clock cycle of its products over one of a GEMM's; 1 if left out",
+      &FlashKernel::energy_share, kIfGiven},
      {"context_passes", "", Range<double>{0.0, 20.0}, Range<double>{0.1, 5.0},
       "passes over queries, keys and values in a kernel before: rotary "
       "embedding and cache update; 0 if left out",
@@ -157,6 +172,9 @@ FlashKernel read_flash_kernel(SourcedReader reader) {
   }
   kernel.instruction_rows = reader.optional_count("instruction_rows", kInstructionRows).value_or(0);
   kernel.sums_shared_keys = reader.optional_flag("sums_shared_keys").value_or(false);
+  kernel.sums_shared_keys_in_8_bits =
+      reader.optional_flag("sums_shared_keys_in_8_bits").value_or(false);
+  kernel.whole_window_in_8_bits = reader.optional_flag("whole_window_in_8_bits").value_or(false);
   kernel.pads_unequal_heads = reader.optional_flag("pads_unequal_heads").value_or(false);
   read_constants(reader, flash_kernel_constants(), kernel);
   reader.finish();

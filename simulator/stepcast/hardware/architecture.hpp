@@ -44,6 +44,10 @@ struct HeadTiles {
 struct DirectionTraits {
   double matrix_share = 1.0;
   double unequal_share = 1.0;
+  double eight_bit_share = 1.0;
+  double eight_bit_operations = 0.0;
+  double block_operations = 0.0;
+  double softmax_share = 1.0;
   double overlap = 0.0;
   double tile_cycles = 0.0;
   double start_share = 1.0;
@@ -60,8 +64,11 @@ struct FlashKernel {
   std::optional<DirectionTraits> backward;  // none: the kernel runs forward only
   std::int64_t instruction_rows = 0;
   Bytes reduction_element{4};
-  bool sums_shared_keys = false;    // dK and dV for each query head, and a kernel that sums them
+  bool sums_shared_keys = false;  // dK and dV for each query head, and a kernel that sums them
+  bool sums_shared_keys_in_8_bits = false;
+  bool whole_window_in_8_bits = false;  // backward: tiles outside of a window too
   bool pads_unequal_heads = false;  // backward without causal mask, d_qk != d_v: both padded to 256
+  double energy_share = 1.0;
   double context_passes = 0.0;
   double roofline_share = 1.0;
 };

@@ -322,7 +322,9 @@ class AttentionExpander {
     op.scores = software().scores_over(op.seq_kv);
     op.sinks = a.sinks;
     op.dropout = context_.training.dropout;
-    op.dtype = in_8bit() ? Dtype::kFp8 : op.dtype;
+    if (in_8bit()) {
+      op.dtype = software().attention_block_scaled ? Dtype::kFp8Block : Dtype::kFp8;
+    }
     if (software().keeps_documents_apart()) {
       op.documents = context_.training.documents;
     }

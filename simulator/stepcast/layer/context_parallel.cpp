@@ -38,7 +38,8 @@ Attention on_own_heads(Attention whole, const ParallelPlan& plan) {
 // With a scale a tensor 8-bit values travel as they are; those with scales of blocks are made after
 // they have arrived.
 Bytes sent_element(const ExpansionContext& context) {
-  const bool small = context.software.attention_8bit && context.training.dtype == Dtype::kFp8;
+  const bool small = context.software.attention_8bit && !context.software.attention_block_scaled &&
+                     context.training.dtype == Dtype::kFp8;
   return small ? Bytes(1) : kSixteenBits;
 }
 

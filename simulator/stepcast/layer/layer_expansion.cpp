@@ -311,7 +311,13 @@ namespace {
 void add_loss_chunk(const ExpansionContext& context, std::int64_t rows, bool first,
                     BlockBuilder& build) {
   const std::int64_t vocabulary = local_vocabulary(context.model, context.plan, context.software);
-  build.projection_16bit(OpId::kHeadOutput, rows, vocabulary, context.model.hidden);
+  const Dtype dtype = context.training.dtype;
+  const bool small = context.software.head_8bit && is_quantized(dtype) && dtype != Dtype::kFp4;
+  if (small) {
+    build.projection(OpId::kHeadOutput, rows, vocabulary, context.model.hidden);
+  } else {
+    build.projection_16bit(OpId::kHeadOutput, rows, vocabulary, context.model.hidden);
+  }
   if (!first) {
     build.add_to_gradient(vocabulary, context.model.hidden);
   }

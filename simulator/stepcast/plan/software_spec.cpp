@@ -85,6 +85,8 @@ void kernel_settings(Settings& software) {
   software.choice("attention", &SoftwareSpec::attention);
   software.choice("attention_scores", &SoftwareSpec::attention_scores);
   software.flag("attention_8bit", &SoftwareSpec::attention_8bit);
+  software.flag("attention_block_scaled", &SoftwareSpec::attention_block_scaled);
+  software.flag("head_8bit", &SoftwareSpec::head_8bit);
   software.choice("norm", &SoftwareSpec::norm);
   software.choice("mixer_passes", &SoftwareSpec::mixer_passes);
   software.choice("sparse_attention", &SoftwareSpec::sparse_attention);

@@ -350,7 +350,9 @@ struct SoftwareSpec {
   [[nodiscard]] Implementation scores_over(std::int64_t keys) const {
     return keys < 16'384 ? attention_scores : Implementation::kEager;
   }
-  bool attention_8bit = false;  // where products are in 8 or 4 bits, attention's are in 8
+  bool attention_8bit = false;          // where products are in 8 or 4 bits, attention's are in 8
+  bool attention_block_scaled = false;  // those with a scale for each block, as MXFP8 has them
+  bool head_8bit = false;  // where products are in 8 bits, those of the output matrix are as well
   SparseKernel sparse_attention = SparseKernel::kLibrary;
   // What that library runs for a model on a GPU; nothing where neither is known.
   std::optional<AttentionChoice> attention_choice;

@@ -130,7 +130,7 @@ TraceOperator attention_forward(const Attention& work, const TraceNaming& naming
                              .followed_by({dropout_of(work), scalar(""), flag(work.causal)})};
   }
   const HeadShapes heads = heads_of(work, HeadOrder::kHeadsFirst);
-  if (work.kernel == AttentionKernel::kCudnn) {
+  if (is_cudnn(work.kernel)) {
     return {.name = "aten::_scaled_dot_product_cudnn_attention",
             .kernel = "cudnn_generated_fort_native_sdpa_" + naming.architecture + "_flash_fprop",
             .arguments = heads.followed_by(
@@ -145,7 +145,7 @@ TraceOperator attention_forward(const Attention& work, const TraceNaming& naming
 // dropout, scale and mask: as TraceLens takes FlashAttention's arguments, and those of aiter not
 // where keys have fewer heads than queries.
 TraceOperator attention_backward(const Attention& work, const TraceNaming& naming) {
-  if (work.kernel == AttentionKernel::kCudnn) {
+  if (is_cudnn(work.kernel)) {
     const HeadShapes heads = heads_of(work, HeadOrder::kHeadsFirst);
     return {.name = "aten::_scaled_dot_product_cudnn_attention_backward",
             .kernel = "cudnn_generated_fort_native_sdpa_" + naming.architecture + "_flash_bprop",
@@ -224,9 +224,9 @@ TraceOperator attention_event(const Attention& work, const TraceNaming& naming) 
   const bool forward = work.direction == Direction::kForward;
   TraceOperator event =
       forward ? attention_forward(work, naming) : attention_backward(work, naming);
-  event.node = work.kernel == AttentionKernel::kCudnn ? "ScaledDotProductCudnnAttentionBackward0"
-               : is_aiter(work.kernel)                ? "FlashAttnFuncBackward"
-                                                      : "ScaledDotProductFlashAttentionBackward0";
+  event.node = is_cudnn(work.kernel)   ? "ScaledDotProductCudnnAttentionBackward0"
+               : is_aiter(work.kernel) ? "FlashAttnFuncBackward"
+                                       : "ScaledDotProductFlashAttentionBackward0";
   return event;
 }
 

@@ -202,13 +202,52 @@ TEST_CASE("operands in shared memory bound the backward tile of Blackwell", "[un
   DeviceSpec device = only_products("sm100");
   device.matrix_rate[slot(Dtype::kBf16)] = FlopsPerCycle(8192.0);
   device.local_memory.bandwidth = BytesPerCycle(128.0);
-  const OpCost tile = cost(square(128, 1, AttentionKernel::kFlash4, Direction::kBackward), device,
+  const OpCost tile = cost(square(128, 1, AttentionKernel::kCudnn917, Direction::kBackward), device,
                            1, Detail::kTerms);
   CHECK(tile.duration.value() == Approx(3328e-9).epsilon(1e-9));
   CHECK(tile.bound == Bound::kLocalMemory);
   REQUIRE(tile.terms.size() > 2);
   CHECK(tile.terms[0].duration.value() == Approx(2560e-9).epsilon(1e-9));
   CHECK(tile.terms[2].duration.value() == Approx(768e-9).epsilon(1e-9));
+}
+
+TEST_CASE("in 8 bits backward walks over tiles outside of a window as well", "[unit]") {
+  const DeviceSpec device = shipped_gpu("gb200");
+  Attention whole = square(4096, 16, AttentionKernel::kCudnn917, Direction::kBackward);
+  whole.causal = true;
+  whole.dtype = Dtype::kFp8;
+  Attention windowed = whole;
+  windowed.window = 128;
+  CHECK(seconds(windowed, device) == nearly(seconds(whole, device)));
+  whole.dtype = windowed.dtype = Dtype::kBf16;
+  CHECK(seconds(windowed, device) < 0.3 * seconds(whole, device));
+  whole.direction = windowed.direction = Direction::kForward;
+  whole.dtype = windowed.dtype = Dtype::kFp8;
+  CHECK(seconds(windowed, device) < 0.3 * seconds(whole, device));
+}
+
+// 64 queries' heads on 8: a pass over gradients of keys and values of each head.
+TEST_CASE("in 8 bits gradients of shared keys are summed in a kernel of its own", "[unit]") {
+  const DeviceSpec device = shipped_gpu("gb200");
+  Attention own = square(8192, 64, AttentionKernel::kCudnn917, Direction::kBackward);
+  own.dtype = Dtype::kFp8;
+  Attention shared = own;
+  shared.kv_heads = 8;
+  CHECK(cost(shared, device, 148).launches == nearly(cost(own, device, 148).launches + 1.0));
+  own.dtype = shared.dtype = Dtype::kBf16;
+  CHECK(cost(shared, device, 148).launches == nearly(cost(own, device, 148).launches));
+}
+
+TEST_CASE("scales of blocks cost vector operations, and 8 bits half the operands", "[unit]") {
+  const DeviceSpec device = shipped_gpu("gb300");
+  Attention op = square(8192, 64, AttentionKernel::kCudnn917, Direction::kBackward);
+  const double in_16_bits = seconds(op, device);
+  op.dtype = Dtype::kFp8;
+  const double in_8_bits = seconds(op, device);
+  op.dtype = Dtype::kFp8Block;
+  const double by_blocks = seconds(op, device);
+  CHECK(in_8_bits < by_blocks);
+  CHECK(by_blocks < in_16_bits);
 }
 
 TEST_CASE("cuDNN on Blackwell reaches a smaller share of the rate with heads of 192 and 128",

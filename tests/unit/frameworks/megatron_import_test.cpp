@@ -198,6 +198,17 @@ TEST_CASE("a frequency counts from the first layer, ours from the last of every 
   CHECK(has_remark(experiment, ImportOutcome::kAssumed, "model.moe.every"));
 }
 
+TEST_CASE("attention and the output matrix run in 8 bits where arguments say so", "[unit]") {
+  const ImportedExperiment small = imported(
+      "--fp8-format e4m3 --fp8-recipe mxfp8 --fp8-dot-product-attention --fp8-output-proj");
+  CHECK(value_of(small, "software.attention_8bit") == "true");
+  CHECK(value_of(small, "software.attention_block_scaled") == "true");
+  CHECK(value_of(small, "software.head_8bit") == "true");
+  const ImportedExperiment scaled = imported("--fp8-format hybrid --fp8-dot-product-attention");
+  CHECK(value_of(scaled, "software.attention_8bit") == "true");
+  CHECK(value_of(scaled, "software.attention_block_scaled").empty());
+}
+
 TEST_CASE("recipes of 8 bits become the formats that are priced", "[unit]") {
   CHECK(value_of(imported("--fp8-format hybrid"), "training.dtype") == "fp8");
   CHECK(value_of(imported("--fp8-format e4m3 --fp8-recipe blockwise"), "training.dtype") ==

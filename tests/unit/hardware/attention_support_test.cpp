@@ -68,9 +68,21 @@ TEST_CASE("sinks run fused from the release that learnt them", "[unit]") {
   CHECK(runs("2.8", "9.10.2").kernel == Kernel::kUnfused);
   // Not stated: the newest.
   CHECK(chosen({Library::kTransformerEngine, {}, {}}, Kernel::kCudnn, kGptOss, "sm100").kernel ==
-        Kernel::kCudnn);
+        Kernel::kCudnn917);
   CHECK(chosen(released(Library::kTransformerEngineRocm, "2.2"), Kernel::kAiter, kGptOss, "gfx950")
             .kernel == Kernel::kUnfused);
+}
+
+TEST_CASE("cuDNN 9.17 has other kernels for Blackwell, under the same name", "[unit]") {
+  const auto runs = [](std::string_view cudnn, const char* part) {
+    return chosen(released(Library::kTransformerEngine, "2.12", cudnn), Kernel::kCudnn, kLlama,
+                  part);
+  };
+  CHECK(runs("9.13.1", "sm100").kernel == Kernel::kCudnn);
+  CHECK(runs("9.17", "sm100").kernel == Kernel::kCudnn917);
+  CHECK(runs("9.22", "sm100").kernel == Kernel::kCudnn917);
+  CHECK(runs("9.22", "sm100").reason.empty());
+  CHECK(runs("9.22", "sm90").kernel == Kernel::kCudnn);
 }
 
 TEST_CASE("latent attention runs where its two dimensions are known", "[unit]") {

@@ -52,5 +52,30 @@ TEST_CASE("The gradients of all chunks but the first are added up", "[unit]") {
   CHECK(sums(loss_of(4).backward) == 3);
 }
 
+TEST_CASE("the output matrix multiplies in 8 bits where the software does so", "[unit]") {
+  test::Sample sample = test::dense_sample();
+  const auto formats = [&] {
+    const BlockOps ops = expand_loss(sample.context());
+    std::vector<Dtype> dtypes;
+    for (const OpList* list : {&ops.forward, &ops.backward}) {
+      for (const Op& op : *list) {
+        if (const auto* product = std::get_if<Gemm>(&op.work); product != nullptr) {
+          dtypes.push_back(product->dtype);
+        }
+      }
+    }
+    return dtypes;
+  };
+  sample.training.dtype = Dtype::kFp8;
+  CHECK(formats() == std::vector<Dtype>(3, Dtype::kBf16));
+  sample.software.head_8bit = true;
+  CHECK(formats() == std::vector<Dtype>(3, Dtype::kFp8));
+  // Neither in 4 bits nor in 16.
+  for (const Dtype dtype : {Dtype::kFp4, Dtype::kBf16}) {
+    sample.training.dtype = dtype;
+    CHECK(formats() == std::vector<Dtype>(3, Dtype::kBf16));
+  }
+}
+
 }  // namespace
 }  // namespace stepcast::loss_chunks_test

@@ -48,6 +48,7 @@ std::vector<ValidationRow> shipped_kernels() {
                     "h200/sustained.jsonl",
                     "h200/duty.jsonl",
                     "flash3_h100.jsonl",
+                    "cudnn_attention.jsonl",
                     "mi300x_kernels.jsonl",
                     "mi355x_kernels.jsonl",
                     "mi355x_gemm.jsonl",
