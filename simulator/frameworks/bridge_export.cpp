@@ -11,10 +11,10 @@
 namespace stepcast {
 namespace {
 
-std::string_view precision_of(Dtype dtype) {
-  switch (dtype) {
+std::string_view precision_of(const Experiment& experiment) {
+  switch (experiment.training.dtype) {
     case Dtype::kFp8:
-      return "fp8_cs";
+      return asks_for_mxfp8(experiment) ? "fp8_mx" : "fp8_cs";
     case Dtype::kFp8Block:
       return "fp8_sc";
     case Dtype::kFp4:
@@ -182,12 +182,12 @@ std::vector<ExportedFile> export_megatron_bridge(const ExportInput& input) {
     overrides += adapters_of(*lora);
   }
   const std::string recipe = bridge_model_name(experiment.named.model);
-  std::string text =
-      "#!/bin/bash\npython scripts/performance/setup_experiment.py \\\n    -m " +
-      family_of(recipe) + " -mr " + recipe + " -ng " + std::to_string(experiment.cluster.gpus()) +
-      " -g " + gpu + " -c " + std::string(precision_of(experiment.training.dtype)) +
-      " \\\n    --gpus_per_node " + std::to_string(experiment.cluster.gpus_per_node) +
-      " -a ${ACCOUNT} -p ${PARTITION} -i ${IMAGE}" + options + overrides + "\n";
+  std::string text = "#!/bin/bash\npython scripts/performance/setup_experiment.py \\\n    -m " +
+                     family_of(recipe) + " -mr " + recipe + " -ng " +
+                     std::to_string(experiment.cluster.gpus()) + " -g " + gpu + " -c " +
+                     std::string(precision_of(experiment)) + " \\\n    --gpus_per_node " +
+                     std::to_string(experiment.cluster.gpus_per_node) +
+                     " -a ${ACCOUNT} -p ${PARTITION} -i ${IMAGE}" + options + overrides + "\n";
   return {{"launch.sh", std::move(text)}};
 }
 

@@ -49,9 +49,8 @@ class SoftwareFieldWriter {
       out_.text("cross_entropy_fusion_impl", "te");
     }
     const Dtype dtype = experiment_.training.dtype;
-    on_if(out_, "fp8_dot_product_attention", software_.attention_8bit && is_quantized(dtype));
-    on_if(out_, "fp8_output_proj",
-          software_.head_8bit && is_quantized(dtype) && dtype != Dtype::kFp4);
+    on_if(out_, "fp8_dot_product_attention", software_.attends_in_8_bits(dtype));
+    on_if(out_, "fp8_output_proj", software_.ends_in_8_bits(dtype));
     if (!software_.accumulates_in_gemm || plan_.zero == 3) {
       out_.off("gradient_accumulation_fusion");
     }
@@ -380,6 +379,14 @@ std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDiale
   return out.take();
 }
 
+bool asks_for_mxfp8(const Experiment& experiment) {
+  const SoftwareSpec& software = experiment.software;
+  const Dtype dtype = experiment.training.dtype;
+  return dtype == Dtype::kFp8 &&
+         ((software.attends_in_8_bits(dtype) && software.attention_block_scaled) ||
+          software.ends_in_8_bits(dtype));
+}
+
 std::vector<Setting> megatron_training_fields(const Experiment& experiment) {
   const TrainingRecipe& training = experiment.training;
   MegatronFieldWriter out;
@@ -395,7 +402,7 @@ std::vector<Setting> megatron_training_fields(const Experiment& experiment) {
     out.text("fp8", "hybrid");
     if (training.dtype == Dtype::kFp8Block) {
       out.text("fp8_recipe", "blockwise");
-    } else if (experiment.software.attention_8bit && experiment.software.attention_block_scaled) {
+    } else if (asks_for_mxfp8(experiment)) {
       out.text("fp8_recipe", "mxfp8");
     }
   } else if (training.dtype == Dtype::kFp4) {

@@ -46,6 +46,9 @@ std::optional<ExportRefusal> primus_alone(const ModelSpec& model);
 std::string primus_schedule(Schedule schedule, const FrameworkWords& words);
 
 std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDialect dialect);
+// Whether what runs in 8 bits needs the recipe with scales of 32 elements: attention that has them,
+// and the output matrix, which Megatron takes with no other.
+bool asks_for_mxfp8(const Experiment& experiment);
 std::vector<Setting> megatron_training_fields(const Experiment& experiment);
 void write_megatron_optimizer(const OptimizerSpec& optimizer, MegatronFieldWriter& out);
 // The fields that say which layers mix positions otherwise than by attention; nothing for attention

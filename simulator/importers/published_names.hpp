@@ -60,7 +60,9 @@ struct SourceSoftware {
   std::string_view dense;
   std::string_view latent;  // of models with latent attention
   std::string_view reason;
-  std::string_view cudnn{};  // the newest that it can have run, where its reason names none
+  // The newest release that its runs can have had, and why; empty: as the set has it.
+  std::string_view cudnn{};
+  std::string_view cudnn_reason{};
 };
 
 // What a source's figures mean where they are not what its rows take them for.

@@ -215,8 +215,8 @@ void settle_source(StatedObject& row, const DeviceSpec& device, RunSoftware& sof
   if (!launched.cudnn.empty()) {
     software.changes["attention_library"] = {{"name", "transformer_engine"},
                                              {"cudnn", launched.cudnn}};
-    assumed.push_back("software.attention_library.cudnn " + std::string(launched.cudnn) +
-                      ": the source's own attention is as slow as before 9.17");
+    assumed.push_back("software.attention_library.cudnn " + std::string(launched.cudnn) + ": " +
+                      std::string(launched.cudnn_reason));
   }
   if (family_of(software.base) == SourceFamily::kMaxtext &&
       device.architecture.attention.native == AttentionKernel::kAiter) {

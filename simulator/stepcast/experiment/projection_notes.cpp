@@ -92,6 +92,12 @@ void note_attention(Projection& p, const Experiment& experiment) {
              experiment.model.attention.kind != AttentionKind::kSharedKv) {
     p.notes.push_back("attention runs " + kernel + library + ", sinks fused");
   }
+  if (by_library && software.attention_choice->kernel == AttentionKernel::kCudnn917 &&
+      !software.attention_library.cudnn) {
+    p.notes.push_back(
+        "attention of cuDNN 9.17 or later assumed: no "
+        "software.attention_library.cudnn is given; older ones are slower");
+  }
   const Documents& documents = experiment.training.documents;
   const std::int64_t sequence = experiment.training.sequence_length;
   if (documents.length == 0) {

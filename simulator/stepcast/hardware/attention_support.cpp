@@ -44,12 +44,12 @@ AttentionRow read_row(const ConfigNode& node, const SourceTable& sources,
   return row;
 }
 
-// A release that is not stated is the newest, which has all that the table knows.
 // What a later release of the library runs in a kernel's place, where it has one.
 constexpr AttentionKernel newer_of(AttentionKernel kernel) {
   return kernel == AttentionKernel::kCudnn ? AttentionKernel::kCudnn917 : kernel;
 }
 
+// A release that is not stated is the newest, which has all that the table knows.
 bool reaches(const std::optional<Release>& has, const Release& needs) {
   return !has || !(*has < needs);
 }
@@ -249,12 +249,12 @@ AttentionChoice choose_attention(const AttentionSupport& support, const Attentio
     choice.reason = std::string(name(asked)) + " of " + text_of(software) + " does not fuse " +
                     std::string(entry(kFeatureTitles, *missing)) + kernels.since(asked, *missing);
   }
-  const AttentionKernel newer = newer_of(asked);
-  if (!missing && newer != asked && existing(newer, architecture) == newer &&
-      !kernels.lacks(newer)) {
+  AttentionKernel runs = missing ? choice.kernel : asked;
+  const AttentionKernel newer = newer_of(runs);
+  if (newer != runs && existing(newer, architecture) == newer && !kernels.lacks(newer)) {
     choice.kernel = newer;
+    runs = newer;
   }
-  const AttentionKernel runs = missing ? choice.kernel : asked;
   choice.documents = kernels.fuses(runs, AttentionFeature::kDocuments);
   return choice;
 }

@@ -340,7 +340,7 @@ class AttentionExpander {
   }
 
   [[nodiscard]] bool in_8bit() const {
-    return software().attention_8bit && is_quantized(context_.training.dtype);
+    return software().attends_in_8_bits(context_.training.dtype);
   }
   [[nodiscard]] Bytes operand() const { return in_8bit() ? Bytes(1) : kSixteenBits; }
 

@@ -311,9 +311,7 @@ namespace {
 void add_loss_chunk(const ExpansionContext& context, std::int64_t rows, bool first,
                     BlockBuilder& build) {
   const std::int64_t vocabulary = local_vocabulary(context.model, context.plan, context.software);
-  const Dtype dtype = context.training.dtype;
-  const bool small = context.software.head_8bit && is_quantized(dtype) && dtype != Dtype::kFp4;
-  if (small) {
+  if (context.software.ends_in_8_bits(context.training.dtype)) {
     build.projection(OpId::kHeadOutput, rows, vocabulary, context.model.hidden);
   } else {
     build.projection_16bit(OpId::kHeadOutput, rows, vocabulary, context.model.hidden);

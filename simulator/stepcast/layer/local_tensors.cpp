@@ -18,11 +18,10 @@ std::vector<double> local_tensors(const ExpansionContext& context, LayerKind kin
     if (tensor.frozen || local <= 0.0) {
       continue;
     }
-    // Those that are stacked follow one another.
-    while (is_stacked(tensor.matrix.stacked, context.software) && i + 1 < parameters.size() &&
-           parameters[i + 1].matrix.stacked == tensor.matrix.stacked &&
-           parameters[i + 1].role == tensor.role) {
-      local += local_elements(parameters[++i], context.plan);
+    if (is_stacked(tensor.matrix.stacked, context.software)) {
+      for (const std::size_t last = last_of_group(parameters, i); i < last;) {
+        local += local_elements(parameters[++i], context.plan);
+      }
     }
     const std::int64_t copies = tensor.role == ParameterRole::kExpert
                                     ? std::max<std::int64_t>(1, tensor.instances / context.plan.ep)

@@ -114,6 +114,16 @@ bool is_stacked(StackedMatrix stacked, const SoftwareSpec& software) {
   return false;
 }
 
+std::size_t last_of_group(const ParameterList& parameters, std::size_t first) {
+  std::size_t last = first;
+  while (last + 1 < parameters.size() &&
+         parameters[last + 1].matrix.stacked == parameters[first].matrix.stacked &&
+         parameters[last + 1].role == parameters[first].role) {
+    ++last;
+  }
+  return last;
+}
+
 double WeightMatrix::elements() const { return real(inputs) * real(outputs) / real(parts); }
 
 bool WeightMatrix::same_shape(const WeightMatrix& other) const {
@@ -170,12 +180,10 @@ WeightMatrices weight_matrices(const ParameterList& parameters, const ParallelPl
       continue;
     }
     WeightMatrix matrix = matrix_of(parameters[i], plan);
-    // Those that are stacked follow one another.
-    const StackedMatrix stacked = parameters[i].matrix.stacked;
-    while (stacks(stacked, training, software) && i + 1 < parameters.size() &&
-           parameters[i + 1].matrix.stacked == stacked &&
-           parameters[i + 1].role == parameters[i].role) {
-      matrix.outputs += parameters[++i].matrix.outputs;
+    if (stacks(parameters[i].matrix.stacked, training, software)) {
+      for (const std::size_t last = last_of_group(parameters, i); i < last;) {
+        matrix.outputs += parameters[++i].matrix.outputs;
+      }
     }
     add_one(matrix, matrices);
   }

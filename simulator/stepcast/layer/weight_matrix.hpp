@@ -55,6 +55,8 @@ bool updates_matrices(const OptimizerSpec& optimizer);
 
 // Whether software keeps matrices of this group as one parameter.
 bool is_stacked(StackedMatrix stacked, const SoftwareSpec& software);
+// The place of the last of those that stand in a group with the one at `first`, which follow it.
+std::size_t last_of_group(const ParameterList& parameters, std::size_t first);
 
 // The trained matrices among `parameters`, as one rank holds them; none for an optimizer that does
 // not ask.

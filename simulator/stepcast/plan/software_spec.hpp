@@ -353,6 +353,12 @@ struct SoftwareSpec {
   bool attention_8bit = false;          // where products are in 8 or 4 bits, attention's are in 8
   bool attention_block_scaled = false;  // those with a scale for each block, as MXFP8 has them
   bool head_8bit = false;  // where products are in 8 bits, those of the output matrix are as well
+  [[nodiscard]] bool attends_in_8_bits(Dtype dtype) const {
+    return attention_8bit && is_quantized(dtype);
+  }
+  [[nodiscard]] bool ends_in_8_bits(Dtype dtype) const {
+    return head_8bit && is_quantized(dtype) && dtype != Dtype::kFp4;
+  }
   SparseKernel sparse_attention = SparseKernel::kLibrary;
   // What that library runs for a model on a GPU; nothing where neither is known.
   std::optional<AttentionChoice> attention_choice;
