@@ -94,7 +94,7 @@ void note_attention(Projection& p, const Experiment& experiment) {
   }
   if (by_library && software.attention_choice->kernel == AttentionKernel::kCudnn917 &&
       !software.attention_library.cudnn) {
-    p.notes.push_back(
+    p.notes.emplace_back(
         "attention of cuDNN 9.17 or later assumed: no "
         "software.attention_library.cudnn is given; older ones are slower");
   }
